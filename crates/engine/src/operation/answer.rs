@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone)]
 pub struct Listing<T> {
     pub items: Vec<T>,
-    /// The number of matches before paging.
+    /// The number of items in the whole list, not only in this page.
     pub total: i64,
 }
 
@@ -28,7 +28,7 @@ pub struct Pagination {
 }
 
 impl Pagination {
-    /// Returns the number of matches before paging.
+    /// Returns the number of items in the whole list, not only in this page.
     #[must_use]
     pub const fn total(self) -> i64 {
         self.total
@@ -54,7 +54,7 @@ pub struct OperationName<O> {
 
 impl<O> OperationName<O> {
     /// Creates the name of the operation with this id. [`super::Declaration::run_as`] and
-    /// [`super::Declaration::pages_as`] check the type.
+    /// [`super::Declaration::pages_as`] ensure that the operation returns an answer of type `O`.
     #[must_use]
     pub const fn new(id: &'static str) -> Self {
         Self {
@@ -85,7 +85,7 @@ pub trait AnswerValue: Send + Sync {
     /// Converts the value to a JSON value.
     fn json(&self) -> serde_json::Result<Value>;
 
-    /// Returns the value as `Any`, which can be converted to the value's own type.
+    /// Returns the value as `Any`, which a caller can downcast to the concrete type.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
@@ -106,13 +106,13 @@ impl<T: Serialize + Send + Sync + 'static> AnswerValue for T {
 /// The data of an answer, in one of two forms.
 #[derive(Clone)]
 enum AnswerData {
-    /// A value of the operation's own type.
+    /// A value of the type that the operation's function returns.
     Value(Arc<dyn AnswerValue>),
     /// JSON text that the database created.
     Text(String),
 }
 
-/// The answer of an operation, before it is written.
+/// The answer of an operation, before a surface writes it as JSON text.
 #[derive(Clone)]
 pub struct Answer {
     data: AnswerData,
@@ -203,7 +203,7 @@ impl Answer {
         .map_err(Error::internal)
     }
 
-    /// Returns the answer as text, with null in this field.
+    /// Returns the answer as text. This field of its data is null.
     pub(crate) fn text_without(&self, field: &str) -> Result<AnswerText> {
         let mut data = self.json()?;
         if let Some(value) = data.get_mut(field) {

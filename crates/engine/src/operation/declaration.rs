@@ -30,8 +30,8 @@ impl Declaration {
     }
 
     /// Sets the toolset, the title and the description of the tool. The description must be
-    /// complete for a language model that does not know the product. The OpenAPI document has it as
-    /// well. If there is no summary, the title becomes the summary.
+    /// complete for a language model that does not know the product. The OpenAPI document contains
+    /// the same description. If there is no summary, the title becomes the summary.
     #[must_use]
     pub fn tool(mut self, toolset: &'static str, title: &'static str, about: &'static str) -> Self {
         (self.0.toolset, self.0.title, self.0.about) = (toolset, title, about);
@@ -77,7 +77,7 @@ impl Declaration {
         self
     }
 
-    /// Declares that a second POST with the same input changes nothing more.
+    /// Declares that a second POST with the same input has no additional effect.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.0.is_idempotent = true;
@@ -124,9 +124,9 @@ impl Declaration {
         self
     }
 
-    /// Declares a field of the answer that holds a secret and is shown once. The response that is
-    /// recorded under an `Idempotency-Key` lacks the secret. Before a replay, `check` decides again
-    /// whether the caller may see the response.
+    /// Declares a field of the answer that contains a secret. Only the first response contains the
+    /// secret; the response that is recorded under an `Idempotency-Key` lacks it. Before a replay,
+    /// `check` decides again whether the caller may see the response.
     #[must_use]
     pub fn shows_once(
         mut self,
@@ -215,8 +215,9 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::run`] does, for an operation that callers in this process
-    /// call by a typed name. A function with another answer than the name's does not compile.
+    /// Sets the function as [`Declaration::run`] does, for an operation that callers in this
+    /// process call by a typed name. The compiler refuses a function whose answer type differs from
+    /// that of the name.
     pub fn run_as<I, O>(
         self,
         name: OperationName<O>,
@@ -229,7 +230,8 @@ impl Declaration {
         self.named(name.id()).run(work)
     }
 
-    /// Panics if the operation has another name, because callers would not find it.
+    /// Panics if the operation's id differs from `name`, because callers could not find the
+    /// operation.
     fn named(self, name: &str) -> Self {
         assert_eq!(
             self.0.id, name,
@@ -280,8 +282,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::pages`] does, for a list that callers in this process call
-    /// by a typed name.
+    /// Sets the function as [`Declaration::pages`] does, for a list that callers in this process
+    /// call by a typed name.
     pub fn pages_as<I, O>(
         self,
         name: OperationName<Vec<O>>,
@@ -353,8 +355,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::calls_provider`] does, for an operation that callers in this process
-    /// call by a typed name.
+    /// Sets the function as [`Declaration::calls_provider`] does, for an operation that callers in
+    /// this process call by a typed name.
     pub fn asks_as<I, O, F>(
         self,
         name: OperationName<O>,
@@ -370,8 +372,8 @@ impl Declaration {
 
     /// Sets functions that make another service carry out a command. `prepare` reads in a
     /// transaction and refuses invalid commands. After that transaction is committed, `ask` sends
-    /// the request. If it returns 502, that error is recorded under the `Idempotency-Key`; other
-    /// errors are not recorded.
+    /// the request. If `ask` returns 502, that error is recorded under the `Idempotency-Key`. Other
+    /// errors of `ask` are not recorded.
     pub fn commands<I, P, O, F>(
         mut self,
         prepare: impl Fn(&mut Context<'_, '_>, I) -> Result<P> + Send + Sync + 'static,

@@ -68,8 +68,8 @@ pub enum Needs {
     Permission(Permission),
     /// The caller needs all of these permissions.
     Permissions(&'static [Permission]),
-    /// Permissions that depend on the body. The function accepts a body without a known field,
-    /// because validation refuses such a body.
+    /// Permissions that depend on the body. If the body lacks the field that decides, the function
+    /// returns no error, because validation refuses the body later.
     ByBody(fn(&Value, &Access) -> Result<()>),
 }
 
@@ -127,18 +127,18 @@ impl CacheBasis {
 /// The page limits of a paginated list (rules: limits#pages).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimits {
-    /// The page size of a request that sends none.
+    /// The page size if a request sends no `limit`.
     pub default: u32,
     /// The greatest page size that a request may send.
     pub max: u32,
 }
 
-/// The limit of a tool call that gives none. It is small, because a language model reads every
-/// item.
+/// The page size of a tool call that sends no `limit`. It is small, because a language model reads
+/// every item.
 const TOOL_LIMIT: u64 = 20;
 
-/// Returns the limit of a tool call that gives none, by the schema of the operation's input.
-/// Returns `None` if the operation takes no limit.
+/// Returns the page size of a tool call that sends no `limit`, from the schema of the operation's
+/// input. Returns `None` if the operation does not accept `limit`.
 #[must_use]
 pub fn tool_limit(input: &Value) -> Option<u64> {
     let most = input["properties"]["limit"]["maximum"].as_u64()?;
@@ -210,7 +210,8 @@ pub struct Findings {
     pub merged: Vec<Issue>,
 }
 
-/// The data for the request of a command. No transaction is open.
+/// The data from which a command makes its request to another service. No transaction is open at
+/// that time.
 pub struct CommandContext {
     pub app_state: Arc<AppState>,
     pub clock: Clock,
@@ -223,7 +224,8 @@ pub struct CommandContext {
 pub enum Work {
     /// Runs within one organization. The input is parsed before the transaction begins.
     Tenant(Box<TenantWork>),
-    /// Runs outside of any organization. Only platform operations do.
+    /// Runs outside of any organization. Only operations of the platform interface have this
+    /// variant.
     System(Box<SystemWork>),
     /// Calls another service and changes no data. Runs after the transaction that authenticated the
     /// caller is closed.
@@ -270,7 +272,7 @@ pub struct Operation {
     pub not_for_tools: &'static [&'static str],
     /// Whether the operation may destroy data that a caller wanted to keep.
     pub is_destructive: bool,
-    /// Whether a second run with the same input changes nothing more.
+    /// Whether a second run with the same input has no additional effect.
     pub is_idempotent: bool,
     /// Messages for fields that clients send although the operation does not accept them: the end
     /// of the field's path, without list indices, and the message.
@@ -453,7 +455,7 @@ impl Operation {
         schema
     }
 
-    /// Publishes a schema of the answer that is more precise than the one of its Rust type.
+    /// Sets a published schema of the answer that is more precise than the schema of its Rust type.
     #[must_use]
     pub fn with_output_schema(
         mut self,
@@ -477,8 +479,8 @@ impl Operation {
         self.shape.get_or_init(|| Shape::of(self))
     }
 
-    /// Returns the issues of an input that another operation creates, as far as the schema
-    /// determines them.
+    /// Returns the issues that the schema finds in an input which another operation has created for
+    /// this operation.
     #[must_use]
     pub fn issues_of(&self, input: &Value) -> Vec<Issue> {
         self.shape().issues_of(self, input)

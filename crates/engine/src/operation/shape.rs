@@ -118,7 +118,8 @@ pub(crate) struct CheckedInput<'s> {
 }
 
 impl CheckedInput<'_> {
-    /// Returns the valid texts of a format that another module checks, with their paths.
+    /// Returns the texts of a format that another module checks, with their paths. Omits texts that
+    /// already have an issue.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
         let has_format =
             |kind: &Contextual| matches!(kind, Contextual::Other(name) if name == format);
@@ -199,7 +200,7 @@ impl Shape {
         }
     }
 
-    /// Returns the limit of a tool call that gives none ([`tool_limit`]).
+    /// Returns the page size of a tool call that sends no `limit` ([`tool_limit`]).
     pub(crate) fn tool_limit(&self) -> Option<u64> {
         tool_limit(&self.schema_json)
     }
@@ -269,7 +270,7 @@ impl Shape {
         })
     }
 
-    /// Returns the issues of an input that another operation creates.
+    /// Returns the issues of an input that another operation has created for this operation.
     pub(crate) fn issues_of(&self, operation: &Operation, input: &Value) -> Vec<Issue> {
         let mut issues = Issues::of(operation);
         for failure in self.schema.failures(input) {
@@ -278,8 +279,8 @@ impl Shape {
         issues.into_issues()
     }
 
-    /// Returns the fields with a contextual format of some kind, without those that already have an
-    /// issue.
+    /// Returns the fields whose contextual format satisfies `has_format`. Omits fields that already
+    /// have an issue.
     fn fields_without_issue(
         &self,
         issues: &Issues,

@@ -54,8 +54,8 @@ fn link_token(request: &Head) -> Option<&str> {
         .map(|(_, value)| value.as_str())
 }
 
-/// Returns whether the request asks for the view at another time. Such a request needs a credential
-/// in addition to the link.
+/// Returns whether the request asks for the guest's view at another time than now. Such a request
+/// needs a credential in addition to the link.
 fn asks_for_another_time(request: &Head) -> bool {
     request.query.iter().any(|(name, _)| name == "at")
 }
@@ -102,8 +102,8 @@ fn cached(
     cached.filter(|identified| identified.is_valid_at(resource))
 }
 
-/// Authenticates the caller of a tool message for a resource. This happens once for each message,
-/// before its operation is known.
+/// Authenticates the caller of a tool message for a resource. Each message is authenticated once,
+/// before the operation that it calls is known.
 pub async fn at_tools(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -137,8 +137,8 @@ struct Keys(Cache<PresentedToken, CachedCaller>);
 #[derive(Clone)]
 struct CachedCaller {
     identified: Arc<Identified>,
-    /// Whether the organization's revisions had changed at the last look-up. They are then likely
-    /// to have changed again, so the key is loaded without comparing revisions first.
+    /// Whether the organization's revisions had changed at the last look-up. If so, they have
+    /// probably changed again, and the key is loaded without first comparing revisions.
     changes_often: bool,
 }
 
@@ -193,7 +193,7 @@ impl Keys {
     }
 }
 
-/// The look-up of callers on a database server. Look-ups at the same time share a query.
+/// The look-up of callers on a database server. Look-ups at the same time use one query.
 pub struct Callers(BatchLookup<Token, Arc<Identified>, Error>);
 
 impl Callers {
@@ -243,8 +243,8 @@ pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
     }
 }
 
-/// Looks up a caller in a query that other requests share. The query runs after this request
-/// arrived. Nothing else about the request is read in the same snapshot.
+/// Looks up a caller with the same query as other waiting requests. The query runs after this
+/// request arrived. Its snapshot is used for nothing else of this request.
 pub(super) async fn look_up_caller(call: &super::Call) -> Result<Caller> {
     let super::Call {
         service,

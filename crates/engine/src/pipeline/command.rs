@@ -1,4 +1,4 @@
-//! A command: an operation that another service carries out. In this order: look for a recorded
+//! A command: an operation that another service carries out. The steps are: look for a recorded
 //! response, prepare in a transaction, commit, send the request, and record its outcome in a second
 //! transaction.
 //!
@@ -132,8 +132,8 @@ async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -
     Err(error)
 }
 
-/// Runs work in a transaction that locks the organization. The caller was already admitted before
-/// the command was sent.
+/// Runs work in a transaction that locks the organization. Does not authenticate the caller again,
+/// because that was done before the command was sent.
 async fn in_organization(
     write: Write,
     organization: Uuid,

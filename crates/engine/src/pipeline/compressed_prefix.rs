@@ -36,7 +36,7 @@ impl CompressedPrefix {
         let end = &end[..usize::from(length)];
         let mut checksum = crc32fast::Hasher::new_with_initial(self.checksum);
         checksum.update(end);
-        // The format holds the length modulo 2³².
+        // The gzip format stores the length modulo 2³².
         let total_length =
             u32::try_from((self.length + end.len()) & 0xffff_ffff).unwrap_or_default();
         let mut trailer = Vec::with_capacity(1 + 2 + 2 + end.len() + 4 + 4);

@@ -1,8 +1,8 @@
 //! Idempotency keys on POST (rules: errors#idempotency).
 //!
-//! The record of a response commits together with the work, so a crash leaves both or neither.
-//! During the work, two locks hold the key: one in this process, and on PostgreSQL one in the
-//! transaction. Each lock ends with its process or transaction.
+//! The record of a response commits together with the work. After a crash, either both exist or
+//! neither. During the work, two locks protect the key: one in this process, and on PostgreSQL one
+//! in the transaction. Each lock ends with its process or transaction.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -175,8 +175,8 @@ impl IdempotencyKey {
         uuid::Builder::from_custom_bytes(bytes).into_uuid()
     }
 
-    /// Reserves the key against other processes until its response is recorded or the key is
-    /// released.
+    /// Reserves the key, so that other processes refuse it until its response is recorded or the
+    /// key is released.
     pub(super) fn reserve(&self, context: &mut Context<'_, '_>, now: Timestamp) -> Result<()> {
         let fingerprint = store::Value::Bytes(self.fingerprint.clone());
         let credential = self.owner.credential.key();
@@ -246,7 +246,7 @@ impl InFlight {
     }
 }
 
-/// A guard that releases a key when dropped.
+/// A guard that unlocks a key when the guard is dropped.
 pub(super) struct KeyGuard {
     keys: Arc<Mutex<HashSet<(Owner, String)>>>,
     name: (Owner, String),

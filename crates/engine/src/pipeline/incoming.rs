@@ -1,12 +1,13 @@
 //! The memory budget of request bodies: one for the process, with a part for each address and each
 //! organization.
 //!
-//! An address may hold at most as many bytes as are free in total. So a client that never completes
-//! its requests gets at most half of the budget, two such clients a third each, and so on. There is
-//! always space for another client. An organization holds at most half of the budget, whatever its
-//! addresses. A body waits for space, and its request is refused with 503 if none becomes free in
-//! time. The waiting time is limited for all chunks of a body together, because a waiting body does
-//! not notice that its connection was closed.
+//! The bodies of one address may use at most as many bytes as are free in total. One client that
+//! never completes its requests therefore gets at most half of the budget, two such clients a third
+//! each, and so on. There is always space for another client. The bodies of one organization use at
+//! most half of the budget, however many addresses it has. If there is no space, a body waits; if
+//! no space becomes free in time, its request is refused with 503. The waiting time is limited for
+//! all chunks of a body together, because the server does not notice that the connection of a
+//! waiting body was closed.
 //!
 //! A chunk counts as long as its memory is in use: its space is released when the chunk is dropped.
 
@@ -28,8 +29,8 @@ use uuid::Uuid;
 
 use crate::error::Error;
 
-/// Number of bytes that each chunk counts in addition to its length. Otherwise small chunks would
-/// count almost nothing.
+/// Number of bytes by which the counted size of each chunk exceeds its length. Otherwise small
+/// chunks would count almost nothing, although each uses memory.
 const CHUNK_OVERHEAD: u64 = 128;
 
 /// The bytes of bodies in memory, by sender.
@@ -75,7 +76,7 @@ impl AsRef<[u8]> for ReservedChunk {
     }
 }
 
-/// Returns whether an address may hold more bytes: its own bytes must be fewer than the free bytes.
+/// Returns whether an address may use more bytes: its bytes must be fewer than the free bytes.
 const fn has_space(own: u64, all: u64, limit: u64) -> bool {
     own < limit.saturating_sub(all)
 }
@@ -125,7 +126,8 @@ impl Incoming {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Counts a body for a sender. Returns the counted body, and whether it is refused later.
+    /// Counts a body for a sender. Returns the counted body, and a flag that is set if the body is
+    /// refused.
     pub fn counted(self: &Arc<Self>, sender: Sender, body: Body) -> (Body, Refusal) {
         let refusal = Refusal::default();
         let body = Body::new(CountedBody {
@@ -383,7 +385,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any number of senders take all that they may. There is still space for one more sender.
+        /// Any number of senders use all the bytes that they may. There is still space for one more
+        /// sender.
         #[test]
         fn senders_always_leave_memory_for_another_sender(greedy in 1..12_usize, bytes in 1..2_000_u64) {
             let limit = 50_000_000;

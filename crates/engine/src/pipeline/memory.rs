@@ -6,7 +6,7 @@
 //!   ([`store::Version`]);
 //! - the answer of an operation, under the revisions of its organization. Every identified caller
 //!   carries the current revisions, and an answer of other revisions is not used. Surfaces get the
-//!   answer as text, callers in this process as a value. Each form is cached on its own.
+//!   answer as text, callers in this process as a value. The two forms are cached separately.
 //!
 //! An operation declares whether its responses are cached, and which data they depend on
 //! ([`crate::operation::CacheBasis`]). A response that depends on the time has an end of validity
@@ -93,7 +93,7 @@ pub(super) struct AnswerKey {
     /// The credential of a caller with limited scope; every guest has limited scope. `None` for
     /// other callers, who all have the same scope.
     limited: Option<Credential>,
-    /// Whether the caller is code of this process, which takes a value instead of text.
+    /// Whether the caller is code of this process, which gets a value instead of text.
     takes_value: bool,
     /// The parameters of path and query, as they were sent.
     request: Box<str>,
@@ -115,7 +115,7 @@ impl Weighter<AnswerKey, CachedForm> for ByBytes {
     }
 }
 
-/// A cached answer, in the form that its callers take.
+/// A cached answer, as text or as a value.
 #[derive(Clone)]
 pub(super) enum CachedForm {
     /// An answer as text, for a surface.
@@ -133,7 +133,7 @@ impl CachedForm {
     }
 }
 
-/// The states and the time for which a cached answer is valid.
+/// The revisions and the time for which a cached answer is valid.
 #[derive(Debug)]
 struct Validity {
     revisions: Revisions,
@@ -235,7 +235,7 @@ impl Memory {
         response
     }
 
-    /// Caches a response under the revisions that its caller was identified with.
+    /// Caches a response under the revisions that were read together with its caller.
     pub(super) fn store(
         &self,
         key: AnswerKey,

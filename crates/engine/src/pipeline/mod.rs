@@ -1,9 +1,9 @@
 //! The request pipeline: authenticate → rate limit → two-factor → permission → validate → replay or
 //! run → envelope.
 //!
-//! REST, tools, platform and guest interfaces enter at [`handle`] and get JSON text. Callers in this
-//! process, such as pages, enter at [`call`] and get values. Both run the same stages, so no check
-//! can be skipped.
+//! REST, tools, platform and guest interfaces enter at [`handle`] and get JSON text. Callers in
+//! this process, such as pages, enter at [`call`] and get values. Both run the same stages, so no
+//! check can be skipped.
 
 mod audited;
 mod authenticate;
@@ -160,7 +160,7 @@ struct Success {
 }
 
 impl Success {
-    /// Returns the success with an answer, which is written here for a surface.
+    /// Creates a success from an answer. For a surface, writes the answer as text.
     fn of(operation: &Operation, answer: Answer, head: &Head) -> Result<Self> {
         if let Some(value) = head.local(&answer) {
             return Ok(Self::value(operation.status, value));
@@ -253,7 +253,7 @@ pub async fn handle(
     }
 }
 
-/// A request that went through every stage.
+/// The result of a request that went through every stage, with its call.
 struct FinishedCall {
     call: Arc<Call>,
     facts: RequestInfo,
@@ -294,15 +294,15 @@ async fn finish(
     }
 }
 
-/// Returns the seconds to wait before a retry: those of the rate limit, else those of the error.
+/// Returns the seconds to wait before a retry: those of the rate limit, or else those of the error.
 fn retry_after(error: &Error, quota: Option<&Quota>) -> Option<u64> {
     quota
         .and_then(|quota| quota.retry_after)
         .or(error.retry_after())
 }
 
-/// Adds warnings about unknown query parameters to a success. Tool calls are left as they are,
-/// because they refuse unknown parameters.
+/// Adds warnings about unknown query parameters to a success. Does not change the success of a tool
+/// call, because a tool call with unknown parameters is refused.
 fn with_parameter_warnings(call: &Call, body: Body) -> Body {
     if call.head.query.is_empty() || call.head.is_tool_call {
         return body;
@@ -451,8 +451,8 @@ async fn identify_and_read(
     finish_read(call, result?).await
 }
 
-/// Identifies the caller in a transaction of its own, if the caller is cached or later steps need
-/// the identity first. Otherwise returns `None`, and [`identify_and_read`] does so.
+/// Identifies the caller in a separate transaction, if the caller is cached or later steps need the
+/// identity first. Otherwise returns `None`, and [`identify_and_read`] identifies the caller.
 async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     let Call {
         service,
@@ -465,7 +465,8 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
         return Ok(cached);
     }
     let is_public = operation.surface == Surface::Public;
-    // A quota that nodes share needs a network call. No transaction may be open during the call.
+    // If nodes share quotas, checking one needs a network call. No transaction may be open during
+    // the call.
     let is_shared = is_public && service.limits.are_shared();
     let is_write = operation.effect == Effect::Write;
     // On a database server, look-ups of several callers share a query. If the response is cached,
@@ -493,8 +494,8 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     service.store.read_for(share, identify).await.map(Some)
 }
 
-/// Takes one request from the caller's quota that nodes share. Returns `None` if quotas are not
-/// shared or the shared store is unavailable.
+/// Counts one request against the caller's quota that all nodes share. Returns `None` if quotas are
+/// not shared or the shared store is unavailable.
 async fn take_shared_quota(call: &Call, caller: &Caller) -> Option<Quota> {
     let Call {
         service,
@@ -636,8 +637,8 @@ fn read(
     Success::of(operation, answer, head).map(ReadOutcome::Done)
 }
 
-/// Authenticates a caller again within a transaction. The body may have taken long to arrive, and a
-/// credential that was revoked meanwhile must be refused.
+/// Authenticates a caller again within a transaction. The credential may have been revoked while
+/// the body arrived, and must then be refused.
 fn admit_again(
     tx: &mut Transaction<'_>,
     call: &Call,

@@ -1,12 +1,13 @@
-//! The outbound buffer: response bodies that clients have not read yet. It is limited for the
-//! process and for each organization, so that slow clients can neither fill the memory nor take the
+//! The outbound buffer: response bodies that clients have not read yet. Its size is limited for the
+//! process and for each organization, so that slow clients can neither fill the memory nor use the
 //! space of other organizations.
 //!
-//! An organization may hold at most as many bytes as are free in total. So one organization that
-//! does not read gets at most half of the limit, two get a third each, and so on. There is always
-//! space for another organization. If an organization has no space, the progress timeout of its
-//! responses is shortened. Its requests wait for the space that this frees, and are refused if none
-//! becomes free in time. If the whole buffer has no space, both happen to every organization.
+//! The responses of one organization may use at most as many bytes as are free in total. One
+//! organization that does not read therefore gets at most half of the limit, two get a third each,
+//! and so on. There is always space for another organization. If an organization has no space, the
+//! progress timeout of its responses is shortened. Its requests wait until this frees space, and
+//! are refused if no space becomes free in time. If the whole buffer has no space, both rules apply
+//! to every organization.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +29,7 @@ pub struct OutboundBuffer {
 #[derive(Default)]
 struct OutboundState {
     held: u64,
-    /// The state of each share that holds bytes or waits for space.
+    /// The state of each share that has unsent bytes or waits for space.
     shares: HashMap<Share, ShareState>,
     /// The number of guards that shorten the progress timeout of all responses.
     guards: usize,
@@ -58,14 +59,14 @@ enum HurriedAnswers {
 /// A guard that shortens the progress timeout of responses while it exists.
 pub struct TimeoutGuard<'u>(&'u OutboundBuffer, HurriedAnswers);
 
-/// Returns whether a share may hold more bytes: its own bytes must be fewer than the free bytes.
+/// Returns whether a share may use more bytes: its bytes must be fewer than the free bytes.
 const fn has_space(own: u64, all: u64, limit: u64) -> bool {
     own < limit.saturating_sub(all)
 }
 
 impl OutboundBuffer {
-    /// Creates a buffer of `limit` bytes. The responses in progress may exceed the limit. A request
-    /// waits up to `timeout` for space.
+    /// Creates a buffer of `limit` bytes. Responses that were begun while there was space may
+    /// together exceed the limit. A request waits up to `timeout` for space.
     #[must_use]
     pub fn new(limit: u64, timeout: Duration) -> Self {
         let (state, freed, changes) = (Mutex::default(), Notify::new(), watch::Sender::new(()));
@@ -103,8 +104,8 @@ impl OutboundBuffer {
         self.blocking_responses(share).is_none()
     }
 
-    /// Returns the responses that take the space which another response of a share needs, or `None`
-    /// if there is space.
+    /// Returns the responses that must free space before another response of a share can begin.
+    /// Returns `None` if there is space.
     fn blocking_responses(&self, share: Share) -> Option<HurriedAnswers> {
         let state = self.state();
         let own = state
@@ -157,7 +158,8 @@ impl OutboundBuffer {
                 .is_some_and(|share_state| share_state.guards > 0)
     }
 
-    /// Returns a receiver that is notified when [`OutboundBuffer::has_short_timeout`] may have changed.
+    /// Returns a receiver that is notified when the result of
+    /// [`OutboundBuffer::has_short_timeout`] may have changed.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
@@ -186,7 +188,7 @@ impl OutboundState {
         }
     }
 
-    /// Removes a share that holds nothing and has no shortened timeout.
+    /// Removes a share that has no unsent bytes and no shortened timeout.
     fn remove_if_unused(&mut self, share: Share) {
         if self
             .shares
@@ -299,8 +301,9 @@ mod tests {
     }
 
     proptest! {
-        /// Any number of shares take all that they may and never read. There is still space for one
-        /// more share. Shares that take turns each hold about as many bytes as are free.
+        /// Any number of shares use all the space that they may, and their clients never read.
+        /// There is still space for one more share. If shares reserve space alternately, each uses
+        /// about as many bytes as are free.
         #[test]
         fn shares_always_leave_buffer_space_for_another_share(greedy in 1..12_usize, bytes in 1..2_000_u64, take_turns: bool) {
             let limit = 50_000_000;

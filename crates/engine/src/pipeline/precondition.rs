@@ -1,5 +1,5 @@
-//! `If-Match` on a PATCH: a change is refused if the caller has read another state of the resource
-//! (rules: errors#updates).
+//! `If-Match` on a PATCH: the change is refused if the resource no longer has the state that the
+//! caller has read (rules: errors#updates).
 
 use http::Method;
 use http::header::IF_MATCH;
@@ -23,7 +23,7 @@ pub(super) struct Precondition {
 }
 
 impl Precondition {
-    /// Returns the precondition of a request, or `None` if it has none.
+    /// Returns the precondition of a request, or `None` if the request has none.
     pub(super) fn of(call: &Call, input: &Value) -> Result<Option<Self>> {
         let (operation, head) = (call.operation, &call.head);
         if operation.method != Method::PATCH || head.is_tool_call {

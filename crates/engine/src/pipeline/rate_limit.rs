@@ -1,7 +1,8 @@
 //! Rolling rate limits per credential (rules: limits#rate-limits).
 //!
-//! Both windows are exact: the log of a credential holds the time of every accepted request of the
-//! last minute, and the window of a second is the end of that log. Refused requests do not count.
+//! Both windows are exact. The log of a credential contains the time of every accepted request of
+//! the last minute. The window of one second is the newest part of that log. Refused requests do
+//! not count.
 //!
 //! Each process has its own log. With Redis, there is also a log that all nodes share
 //! ([`super::shared_log`]). A test checks that both follow the same rule.
@@ -33,7 +34,7 @@ pub struct Quota {
     pub retry_after: Option<u64>,
 }
 
-/// The counter of requests that only this process counted, because Redis did not answer.
+/// The metric that counts requests which only this process counted, because Redis did not answer.
 const FALLBACKS: &str = "vestibule_rate_limit_fallback_total";
 
 /// The maximum number of requests in each window; 0 disables a window.
@@ -82,7 +83,7 @@ impl RateLimits {
         }
     }
 
-    /// Shares the limits with all nodes that use this Redis.
+    /// Makes all nodes that use this Redis apply the limits together.
     pub fn shared_in(self, redis_url: &str) -> Result<Self, String> {
         let shared = SharedLog::new(redis_url)?;
         Ok(Self {
@@ -343,7 +344,7 @@ mod tests {
     }
 
     proptest! {
-        /// Checks the definition: a request is accepted if and only if each window holds fewer
+        /// Checks the definition: a request is accepted if and only if each window contains fewer
         /// accepted requests than its limit.
         #[test]
         fn rate_limits_agree_with_counted_requests(delays in prop::collection::vec(0..5_000_u64, 1..200), per_minute in 0..20_u32, per_second in 0..5_u32) {

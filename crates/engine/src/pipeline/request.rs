@@ -42,7 +42,7 @@ pub(super) struct Head {
     pub(super) query: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
     pub(super) is_tool_call: bool,
-    /// Whether the caller is in this process and takes a value instead of text.
+    /// Whether the caller is in this process and gets a value instead of text.
     pub(super) is_local: bool,
     pub(super) caller: Option<Arc<Identified>>,
 }
@@ -62,7 +62,7 @@ pub enum Payload {
 pub struct Receiving(Arc<Mutex<Option<Box<dyn Send + Sync>>>>);
 
 impl Receiving {
-    /// Creates a mark that holds a guard of the server.
+    /// Creates a mark. `guard` is dropped when the mark is removed.
     pub fn new(guard: impl Send + Sync + 'static) -> Self {
         Self(Arc::new(Mutex::new(Some(Box::new(guard)))))
     }
@@ -83,7 +83,8 @@ pub fn counted_for(service: &Service, organization: Uuid, body: Body) -> Body {
 }
 
 impl Payload {
-    /// Counts a body for the organization of its authenticated sender as well.
+    /// Counts a body for the organization of its authenticated sender, in addition to the client's
+    /// address.
     pub(super) fn within(self, service: &Service, organization: Option<Uuid>) -> Self {
         match (self, organization) {
             (Self::Body(body, receiving), Some(id)) => {
@@ -127,15 +128,15 @@ impl Head {
     /// Returns the resource that the request is sent to.
     pub(super) const fn resource(&self) -> Resource {
         if self.is_tool_call {
-            // The surface has already checked the token for the address of the call, which may
-            // allow less than all tools.
+            // The surface has already checked the token for the address of the call. That address
+            // may offer only some of the tools.
             Resource::McpReadOnly
         } else {
             Resource::Api
         }
     }
 
-    /// Returns the value for a caller in this process; `None` for a surface, which takes text.
+    /// Returns the value for a caller in this process; `None` for a surface, which gets text.
     pub(super) fn local(&self, answer: &Answer) -> Option<LocalValue> {
         self.is_local.then(|| answer.local()).flatten()
     }
@@ -238,7 +239,7 @@ fn is_json(value: &HeaderValue) -> bool {
             .all(|parameter| match parameter.split_once('=') {
                 Some((name, charset)) if name.trim().eq_ignore_ascii_case("charset") => {
                     let charset = charset.trim().trim_matches('"');
-                    // Some clients write the name without a hyphen.
+                    // Some clients write `utf-8` without the hyphen.
                     ["utf-8", "utf8"]
                         .iter()
                         .any(|name| charset.eq_ignore_ascii_case(name))

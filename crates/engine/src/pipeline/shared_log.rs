@@ -28,8 +28,8 @@ const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 /// Interval of test requests on a connection. They detect a lost connection, and keep an idle
 /// connection open.
 const TEST_INTERVAL: Duration = Duration::from_secs(5);
-/// The maximum number of requests in the send queue of a connection. Further requests wait for
-/// space in the queue.
+/// The maximum number of requests in the send queue of a connection. When the queue is full,
+/// requests wait for space in it.
 const QUEUE: usize = 1_024;
 
 /// The prefix of all keys in Redis.
@@ -117,7 +117,8 @@ impl SharedLog {
     pub fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
         let mut link = self.link.subscribe();
         async move {
-            // The sender lives as long as the process.
+            // This fails only if the sender was dropped, and the sender lives as long as the
+            // process.
             let _ = link.changed().await;
         }
     }

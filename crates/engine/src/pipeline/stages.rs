@@ -46,8 +46,8 @@ pub(super) struct Validated {
 }
 
 impl Call {
-    /// Checks rate limit, two-factor and permission. `shared_quota` is the caller's quota that
-    /// nodes share. If it is `None`, the process's own limit applies. Calls for a page of the
+    /// Checks rate limit, two-factor and permission. `shared_quota` is the caller's quota that all
+    /// nodes share. If it is `None`, the limit of this process applies. Calls for a page of the
     /// console are not counted, because the console counts its pages.
     pub(super) fn admit(
         &self,

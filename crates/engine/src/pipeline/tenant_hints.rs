@@ -24,13 +24,13 @@ impl Default for TenantHints {
 }
 
 impl TenantHints {
-    /// Returns the share of the organization of a request's token. An unknown token has its own
+    /// Returns the share of the organization of a request's token. An unknown token has a separate
     /// share.
     pub(super) fn of(&self, operation: &Operation, request: &Head) -> Share {
         self.of_token(token(operation, request)?)
     }
 
-    /// Returns the share of the organization of a token. An unknown token has its own share.
+    /// Returns the share of the organization of a token. An unknown token has a separate share.
     #[must_use]
     pub fn of_token(&self, token: &str) -> Share {
         let digest = digest(token);
@@ -41,7 +41,7 @@ impl TenantHints {
         )
     }
 
-    /// Remembers the organization of a request's token.
+    /// Stores the organization of a request's token.
     pub(super) fn remember(&self, operation: &Operation, request: &Head, organization: Uuid) {
         let Some(token) = token(operation, request) else {
             return;

@@ -34,7 +34,7 @@ use crate::uploads::{HEAD, TakesFile, UploadedFile, Uploads, file_name, fresh_ke
 
 /// The time that every body may take, whatever its size.
 const BASE_TIME: Duration = Duration::from_secs(30);
-/// Number of bytes that must arrive in each further second.
+/// Number of received bytes that extend the deadline of a body by one second.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
 /// The longest time that a body may take.
 const MAX_TIME: Duration = Duration::from_secs(300);
@@ -45,7 +45,8 @@ const MAX_TEXT_BYTES: usize = 16 << 10;
 /// The maximum number of bytes that may arrive before the headers or a chunk of a part are
 /// complete.
 const MAX_HEADER_BYTES: usize = 1 << 20;
-/// Number of bytes of a body that are read beyond the limit of its file.
+/// Number of bytes that a body may have in addition to the size limit of its file. Bytes beyond
+/// that are not read.
 const EXCESS_BYTES: u64 = 32 << 20;
 
 /// A file that has been stored for a request.
@@ -332,7 +333,8 @@ impl BodyReader<'_> {
         }))
     }
 
-    /// Returns the error for a body that cannot be read further, with the issues found so far.
+    /// Returns the error for a body whose remaining bytes cannot be read, with the issues found so
+    /// far.
     fn broken(&self, error: &multer::Error) -> Error {
         let message = match error {
             multer::Error::StreamReadFailed(cause) => cause.to_string(),

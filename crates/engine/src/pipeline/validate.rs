@@ -9,7 +9,7 @@ use crate::error::{Reason, Result};
 use crate::operation::{Arguments, Operation};
 
 /// Returns the input of an operation from the values that were sent. Returns 400 with every failing
-/// field, including fields that need a network call.
+/// field, including fields whose validation needs a network call.
 pub(super) async fn validate(
     service: &Service,
     operation: &Operation,

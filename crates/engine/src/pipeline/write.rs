@@ -39,7 +39,8 @@ enum Prepared {
 /// A success, and the wake signals to send after the commit.
 type Written = (Success, BTreeSet<WakeSignal>);
 
-/// Runs a write when its organization is scheduled, and sends its wake signals after the commit.
+/// Runs a write when the scheduler reaches its organization, and sends its wake signals after the
+/// commit.
 pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
     let service = &call.service;
     let (caller, key, arguments, input) = validated.into_parts();
@@ -220,7 +221,7 @@ fn run(
     Ok(answer)
 }
 
-/// Takes the warnings of the operation, so that the answer can list them.
+/// Removes the warnings of the operation from the context and returns them for the answer.
 fn warnings(context: &mut Context<'_, '_>) -> Vec<Warning> {
     let warnings = context.take_warnings();
     warnings

@@ -46,7 +46,7 @@ impl InvalidItems {
         }
     }
 
-    /// Marks an item as invalid. Also keeps the issue if there is space for it.
+    /// Marks an item as invalid. Also stores the issue if the limits allow one more.
     fn add(
         &mut self,
         index: usize,
@@ -150,7 +150,8 @@ impl Issues {
         self.kept.is_empty()
     }
 
-    /// Returns whether there were more issues than are kept. Further checks are then skipped.
+    /// Returns whether more issues were found than are stored. If so, the remaining checks are
+    /// skipped.
     pub(super) fn is_over(&self) -> bool {
         !self.counted.is_empty()
     }
@@ -211,7 +212,7 @@ impl Issues {
         }
     }
 
-    /// Returns the issues that are kept.
+    /// Returns the issues that are stored.
     pub(super) fn into_issues(self) -> Vec<Issue> {
         let issues = self.kept.into_iter();
         issues
