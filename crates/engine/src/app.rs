@@ -15,7 +15,7 @@ use crate::operation::{Operation, Surface};
 
 /// A program, put together from modules.
 pub struct App {
-    /// All operations of all surfaces, in the order of the document.
+    /// All operations of all surfaces, in the order of the OpenAPI document.
     pub operations: Vec<Operation>,
     /// All SQL statements of the program.
     pub statements: Vec<&'static Statement>,
@@ -43,7 +43,7 @@ impl App {
 /// Texts of a program as a whole, and functions that the engine needs from it.
 #[derive(Clone, Copy)]
 pub struct About {
-    /// Returns the title and the description of an interface's document.
+    /// Returns the title and the description for the OpenAPI document of an interface.
     pub interface: fn(Surface) -> (&'static str, &'static str),
     /// Instructions for the use of all tools together, which clients pass to their language models.
     pub instructions: &'static str,
@@ -110,11 +110,13 @@ pub struct Gauge {
 /// A summary: a list item that is stored as text beside its document.
 pub struct Summary {
     pub name: &'static str,
-    /// The version of the summary's form. It is raised whenever the program changes that form.
+    /// The version of the summary's format. A programmer raises it with every change of that
+    /// format.
     pub version: i64,
-    /// Reads the documents of an organization after an id, up to a limit: columns `id, doc`.
+    /// Reads the documents of an organization whose ids sort after a given id, up to a limit. The
+    /// columns are `id, doc`.
     pub read: &'static Statement,
-    /// Writes the summary beside the document with an id.
+    /// Writes the summary beside the document that has a given id.
     pub write: &'static Statement,
     /// Creates the summary from the row of a document.
     pub of: fn(&Row) -> Result<String>,

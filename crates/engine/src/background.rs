@@ -10,10 +10,11 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The first delay before a restart. It doubles each time the task ends again soon.
+/// The first delay before a restart. The delay doubles each time the task ends again before it has
+/// run for [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
-/// The longest delay before a restart. After a task has run for this long, its next delay is
-/// [`INITIAL_BACKOFF`] again.
+/// The longest delay before a restart. After a task has run for this long, the delay before its
+/// next restart is [`INITIAL_BACKOFF`] again.
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The names of the tasks that are down.
@@ -79,11 +80,12 @@ pub trait ClaimingWork: Sync {
     /// The log message for an item whose task panicked. Only this item is affected, and it is
     /// claimed again.
     const PANIC_MESSAGE: &str;
-    /// Whether the end of an item makes space for another one. If so, more items are claimed
+    /// Whether an item that ends makes room for another item. If so, more items are claimed
     /// whenever an item ends.
     const CLAIMS_AT_END: bool;
 
-    /// Starts due items as far as there is space. Returns the time until more items may be due.
+    /// Claims and starts due items, up to the maximum number of running items. Returns the time
+    /// until more items may be due.
     fn begin_due(&self, tasks: &mut JoinSet<()>) -> impl Future<Output = Duration> + Send;
 
     /// Waits until more items may be due.

@@ -47,7 +47,7 @@ pub struct System<'c, 't> {
 }
 
 impl<'t> System<'_, 't> {
-    /// Returns the same transaction for nested work with its own wake signals.
+    /// Returns the same transaction for nested work, with a separate set of wake signals.
     pub fn again(&mut self) -> System<'_, 't> {
         System {
             tx: &mut *self.tx,
@@ -83,7 +83,7 @@ pub enum RaisedRevision {
     Stream,
 }
 
-/// The data for locking an organization, before the lock is taken.
+/// The data that the statement for locking an organization needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Lock {
     organization: Uuid,
@@ -279,8 +279,8 @@ impl<'c, 't> Context<'c, 't> {
         Ok(())
     }
 
-    /// Returns a value that depends only on the configuration. It comes from the cache, under the
-    /// configuration revision, or else `load` returns it.
+    /// Returns a value that depends only on the configuration. Looks it up in the cache under the
+    /// configuration revision. If the cache lacks the value, `load` returns it.
     ///
     /// A revision identifies a state, so the cached value equals the loaded one. A transaction that
     /// writes does not store a value in the cache: earlier operations of the same commit have
@@ -423,14 +423,14 @@ impl<'c, 't> Context<'c, 't> {
         Ok(self.system.tx.execute_many(statement, &rows)?)
     }
 
-    /// Tries to take a lock for the rest of this transaction. The lock is visible to all
-    /// transactions on this database. Returns false if another transaction holds it.
+    /// Tries to acquire a lock until the end of this transaction. The lock is visible to all
+    /// transactions on this database. Returns false if another transaction has the lock.
     pub fn try_lock(&mut self, key: i64) -> Result<bool> {
         Ok(self.system.tx.try_lock(key)?)
     }
 
-    /// Makes the transaction a dry run: it is rolled back in the end, but the caller gets the
-    /// answer of a committed one.
+    /// Makes the transaction a dry run: it is rolled back when it ends, but the caller gets the
+    /// answer that a committed transaction would give.
     pub fn dry_run(&mut self) {
         self.system.tx.dry_run();
     }
@@ -517,7 +517,7 @@ impl<'c, 't> Context<'c, 't> {
         self.system.wake_signals.insert(wake_signal);
     }
 
-    /// Takes the wake signals to send after the commit.
+    /// Removes the wake signals to send after the commit, and returns them.
     pub fn take_wake_signals(&mut self) -> BTreeSet<WakeSignal> {
         std::mem::take(&mut self.system.wake_signals)
     }

@@ -10,7 +10,7 @@ const TWO_DIGITS: &str = "\
     SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR \
     ZMW ZWG";
 
-/// The codes with another number of decimal digits, and that number.
+/// The codes of currencies with another number of decimal digits than two, and that number.
 const OTHER_DIGITS: [(&str, &str); 3] = [
     (
         "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
@@ -40,7 +40,8 @@ const COUNTRIES: &str = "\
     XAF CF CG CM GA GQ TD|XCD AG AI DM GD KN LC MS VC|XCG CW SX|XOF BF BJ CI GW ML NE SN TG|\
     XPF NC PF WF|YER YE|ZAR ZA|ZMW ZM|ZWG ZW";
 
-/// Parses a code in any case. Returns it in capitals, or `None` for a text that is not a code.
+/// Parses a currency code in upper or lower case. Returns it in capitals, or `None` for a text that
+/// is not a currency code.
 #[must_use]
 pub fn code(text: &str) -> Option<String> {
     let code = text.to_ascii_uppercase();
@@ -65,7 +66,7 @@ pub fn of_country(country: &str) -> &'static str {
         .map_or("USD", |(code, _)| code)
 }
 
-/// Returns the number of decimal digits of a code in capitals.
+/// Returns the number of decimal digits of a currency. The code must be in capitals.
 fn find(code: &str) -> Option<u8> {
     let is_in = |codes: &str| codes.split_ascii_whitespace().any(|entry| entry == code);
     if is_in(TWO_DIGITS) {

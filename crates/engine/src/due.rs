@@ -1,7 +1,7 @@
 //! Background work that becomes due at times in the database, one organization at a time.
 //!
 //! Every node runs a [`DueWorker`]. One transaction locks the organization, does its due work and
-//! records that the work is done. So each piece of work is done by one node and once.
+//! records that the work is done. Each piece of work is therefore done exactly once, by one node.
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;

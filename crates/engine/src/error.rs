@@ -202,7 +202,7 @@ struct ErrorInner {
     /// The number of issues that are not listed.
     more: usize,
     key: Option<&'static str>,
-    /// The id of the object that was not found; `None` if the error has none.
+    /// The id of the object that was not found; `None` if the error does not name an object.
     missing: Option<Uuid>,
     /// Whether another request with the same `Idempotency-Key` is in progress.
     is_in_flight: bool,
@@ -240,7 +240,8 @@ impl Error {
         Self::issues_and(issues, 0)
     }
 
-    /// Creates a 400 for all failing fields, with `more` further issues that were only counted.
+    /// Creates a 400 for all failing fields. `more` is the number of issues that were counted but
+    /// are not in `issues`.
     #[must_use]
     pub fn issues_and(mut issues: Vec<Issue>, more: usize) -> Self {
         let mut error = Self::from(ErrorKind::Validation);
@@ -272,7 +273,7 @@ impl Error {
         self
     }
 
-    /// Lists each field of the body that contains the missing id as an issue.
+    /// Adds an issue for each field of the body that contains the missing id.
     #[must_use]
     pub(crate) fn located_in(mut self, body: &Value) -> Self {
         if let Some(id) = self.0.missing {
@@ -299,7 +300,8 @@ impl Error {
         Self::new(ErrorKind::Conflict, message)
     }
 
-    /// Creates a 409 for a request whose `Idempotency-Key` another request in progress uses.
+    /// Creates a 409 for a request whose `Idempotency-Key` is in use by another request in
+    /// progress.
     #[must_use]
     pub fn in_flight() -> Self {
         let mut error = Self::conflict(Reason::rule(
@@ -385,7 +387,8 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the message: the English text, and the name of a rule if the module gave it one.
+    /// Returns the message: its English text, and the name of the broken rule if the module named
+    /// one.
     #[must_use]
     pub fn message(&self) -> &Reason {
         &self.0.message
@@ -403,7 +406,7 @@ impl Error {
         self.0.cause.as_deref()
     }
 
-    /// Returns the seconds to wait before a retry; `None` if the error does not ask for one.
+    /// Returns the seconds to wait before a retry; `None` if the error does not ask for a wait.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         (self.kind() == ErrorKind::Unavailable && !self.0.is_lasting).then_some(1)
@@ -498,7 +501,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Returns the root cause, which is the shortest and most specific message.
+/// Returns the root cause of an error. Its message is the shortest and most specific one.
 #[must_use]
 pub fn innermost<'e>(
     error: &'e (dyn std::error::Error + 'static),

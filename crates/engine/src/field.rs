@@ -80,9 +80,11 @@ macro_rules! stored_enum {
 /// `answered`, in order, with the attributes after the mark. After `and as`, a field is repeated
 /// under a second name.
 ///
-/// The second struct is the request body, which tells null from left out. Its own fields are those
-/// that are sent and never stored under their name. The other structs are parts of the stored one;
-/// in a request their fields stand at the top level.
+/// The second struct is the request body. It distinguishes a field with null from a missing field.
+/// Fields that are declared in it are sent, but not stored under the same name.
+///
+/// Each struct after it is a part of the stored struct. In a request, the fields of these parts are
+/// at the top level.
 ///
 /// `in contact` puts a sent field into the section `contact` of the form. The fields of a section
 /// are in the order of their declaration, except those that are `in contact after` or
@@ -282,7 +284,7 @@ fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
         let position = placed.iter().position(|field| field.name == other)?;
         Some(position + usize::from(matches!(beside, Beside::After(_))))
     };
-    // A field can be beside a field that is itself placed later, so repeat.
+    // A field can be beside a field that this loop has not placed yet, so the search repeats.
     while let Some((index, position)) = others
         .iter()
         .enumerate()
@@ -661,7 +663,7 @@ fn unless_empty(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns the code of a currency in capitals.
+/// Converts a currency code to capitals.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "other texts may be stored as none"

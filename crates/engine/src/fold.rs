@@ -9,9 +9,9 @@ use unicode_normalization::char::{canonical_combining_class, decompose_compatibl
 /// Returns a text in the form that searches compare: lower case, without accents, with one space
 /// between words.
 ///
-/// Each character is decomposed (compatibility), combining marks are removed, and full case folding
-/// is applied. Only marks with a combining class are removed. The vowel signs of Indic scripts have
-/// no combining class, so they stay.
+/// The function decomposes each character (Unicode compatibility decomposition), removes combining
+/// marks and applies full case folding. It removes only marks with a combining class. The vowel
+/// signs of Indic scripts have no combining class, so they stay.
 #[must_use]
 pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
@@ -45,14 +45,14 @@ pub fn natural(first_text: &str, second_text: &str) -> Ordering {
     }
 }
 
-/// Returns the longest beginning of a text that consists of digits only, or of no digits.
+/// Returns the longest prefix of a text that consists of digits only, or of no digits.
 fn piece(text: &str) -> &str {
     let is_number = text.starts_with(|c: char| c.is_ascii_digit());
     let end = text.find(|c: char| c.is_ascii_digit() != is_number);
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Returns the digits of a number without leading zeros.
+/// Returns the digits of a piece without leading zeros. Returns `None` for a piece without digits.
 fn digits(piece: &str) -> Option<&str> {
     piece
         .starts_with(|c: char| c.is_ascii_digit())
@@ -93,8 +93,8 @@ fn push(c: char, folded: &mut String) {
                 folded.push(' ');
             }
         }
-        // Characters that people read as accented letters but Unicode does not decompose, and
-        // punctuation that most keyboards lack.
+        // Characters that Unicode does not decompose although people read them as accented letters,
+        // and punctuation that most keyboards lack.
         'ø' => folded.push('o'),
         'ł' => folded.push('l'),
         'đ' => folded.push('d'),

@@ -95,8 +95,8 @@ pub static STATIC: &[Format] = &[
     },
 ];
 
-/// Returns a pattern that every text of a format matches, for documents whose readers do not know
-/// the format.
+/// Returns a pattern that every text of a format matches. OpenAPI documents contain the pattern,
+/// because their readers may not know the format.
 #[must_use]
 pub fn pattern(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -137,7 +137,8 @@ impl Contextual {
     }
 }
 
-/// Returns whether a text is a hyphenated UUID in either case, without braces and `urn:`.
+/// Returns whether a text is a hyphenated UUID in lower or upper case. Braces and the prefix `urn:`
+/// are not accepted.
 #[must_use]
 pub fn is_uuid(text: &str) -> bool {
     text.len() == 36 && uuid::Uuid::try_parse(text).is_ok()
@@ -214,8 +215,8 @@ fn has_host(text: &str) -> bool {
     !host.is_empty() && !host.starts_with(':')
 }
 
-/// Returns whether a host can exist: an address, or a name whose labels and total length are within
-/// the limits for names. A dot at the end of a name is allowed.
+/// Returns whether a host can exist. Accepts IP addresses, and names whose labels and total length
+/// are within the limits for names. A dot at the end of a name is allowed.
 fn is_web_host(host: &Host<&str>) -> bool {
     let Host::Domain(name) = host else {
         return true;
@@ -343,7 +344,7 @@ fn is_country(text: &str) -> bool {
 /// The language that every text is available in.
 pub const ENGLISH: &str = "en";
 
-/// The maximum number of characters of a language tag. Real languages need fewer.
+/// The maximum number of characters of a language tag. The tags of real languages are shorter.
 pub const LANGUAGE_LENGTH: usize = 100;
 
 /// Returns a BCP 47 tag in canonical case, or `None` if it is invalid.

@@ -228,9 +228,9 @@ impl OpenContainer<'_> {
     }
 }
 
-/// Returns whether a number would lose digits as a 64-bit integer or a double. Programs print a
-/// double as a fraction of up to 17 digits, so a number with a fraction may differ from the nearest
-/// double. A whole number must be equal.
+/// Returns whether a number would lose digits as a 64-bit integer or a double. A number with a
+/// fraction may have up to 17 significant digits, because programs print a double with up to 17. A
+/// whole number must also have the same digits as the printed double.
 fn is_overlong(number: &str) -> bool {
     if number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
         return false;

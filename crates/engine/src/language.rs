@@ -102,7 +102,8 @@ pub enum Fit {
     DefaultRegion,
     /// Another region of the language and the script.
     OtherRegion,
-    /// Another language that readers of the requested one can read, with the fit to that language.
+    /// Another language that readers of the requested language can read. The value is the rank of
+    /// the version's fit to that other language.
     Sibling(usize),
     /// English, for a reader who requested another language. The value is the rank of the version's
     /// fit to `en`.
@@ -258,7 +259,8 @@ pub fn region(tag: &str) -> Option<String> {
     Some(region.to_string())
 }
 
-/// Returns the tag whose conventions CLDR applies to a tag without conventions of its own.
+/// Returns the parent of a tag in CLDR. If CLDR lists no conventions for the tag, those of its
+/// parent apply.
 #[must_use]
 pub fn parent(tag: &str) -> String {
     let Some(tag) = Tag::parse(tag) else {

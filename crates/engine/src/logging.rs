@@ -27,7 +27,7 @@ const DEFAULT_FILTER: &str = "info,rmcp=warn,refinery_core=warn,postgres=warn,to
 const MAX_LINES: usize = 8_192;
 /// The maximum number of bytes in the queue.
 const MAX_BYTES: usize = 4 << 20;
-/// How long the process waits for the last lines when it ends.
+/// How long the process waits at its end for the queued lines to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Lines that were dropped since the process started.
@@ -93,7 +93,7 @@ impl Log {
     }
 }
 
-/// Returns standard error, or a sink that fails if the process was started without standard error.
+/// Returns standard error. If the process was started without it, returns a sink that fails.
 fn output() -> Box<dyn Write + Send> {
     if was_closed() {
         Box::new(ClosedStderr)
@@ -215,8 +215,8 @@ impl Queue {
     }
 }
 
-/// Writes the entries until all senders are gone. After failures, logs once how many lines were
-/// dropped.
+/// Writes the entries until all senders are dropped. After failures, logs the number of dropped
+/// lines as soon as a write succeeds and the queue is empty.
 fn write(entries: &Receiver<LogEntry>, mut output: impl Write, waiting: &AtomicUsize) {
     let mut reported = 0;
     for entry in entries {

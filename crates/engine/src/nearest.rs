@@ -4,7 +4,7 @@
 const MAX_LENGTH: usize = 100;
 
 /// Returns the name in `known` that is nearest to `name`. Case, `_`, `-` and a final `[]` are
-/// ignored. One character in four may be wrong.
+/// ignored. Up to one character in four may differ.
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     if name.len() > MAX_LENGTH {
         return None;

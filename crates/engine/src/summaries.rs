@@ -1,10 +1,11 @@
 //! Summaries: texts for lists, stored beside the documents. If a new version of the program changes
 //! the form of a summary, it rewrites the stored texts.
 //!
-//! The database holds the version of each summary. When the program starts, it rewrites outdated
+//! The database stores the version of each summary. When the program starts, it rewrites outdated
 //! summaries in batches, each under the lock of its organization, and stores the new version at the
-//! end. An interrupted rewrite starts again. Several nodes that start together do the same work
-//! with the same result. A version newer than the program's is not changed.
+//! end. If a rewrite is interrupted, the next start of the program begins it again. Several nodes
+//! that start together do the same work with the same result. A version newer than the program's is
+//! not changed.
 
 use std::sync::Arc;
 
@@ -82,8 +83,8 @@ async fn next_organization(service: &Service, after: Uuid) -> Result<Option<Uuid
         .await?)
 }
 
-/// Rewrites the summaries of an organization after an id, up to [`BATCH`]. Returns the last id, or
-/// `None` if no rows remain.
+/// Rewrites up to [`BATCH`] summaries of an organization whose ids sort after a given id. Returns
+/// the last id, or `None` if no rows remain.
 fn rewrite_batch(
     tx: &mut store::Transaction<'_>,
     service: &Service,

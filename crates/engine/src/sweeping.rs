@@ -67,9 +67,9 @@ where
 /// The maximum number of rows that [`bring_forward`] changes in one transaction.
 const BRING_FORWARD_LIMIT: u32 = 100;
 
-/// The SQL that sets the time of some rows of an organization to `?3` if it is later. Its other
-/// parameters are the organization and the keys of the rows. Skips rows that another transaction
-/// has locked; the next sweep tries them again.
+/// The SQL that sets the time of some rows of an organization to `?3` if their time is later than
+/// `?3`. The other parameters are the organization and the keys of the rows. Skips rows that
+/// another transaction has locked; the next sweep tries them again.
 #[macro_export]
 macro_rules! some_late {
     ($table:literal, $key:literal, $moment:literal) => {
@@ -100,9 +100,9 @@ macro_rules! some_late {
     };
 }
 
-/// Brings forward a batch of rows with a time later than `latest`. Such a time was written while
-/// the clock was ahead (rules: settings#clock). The statement `list` returns the organization and
-/// the key of each row, for a time and a limit. [`crate::some_late!`] makes the statement
+/// Corrects the times of a batch of rows with a time later than `latest`. Such a time was written
+/// while the clock was ahead (rules: settings#clock). The statement `list` returns the organization
+/// and the key of each row, for a time and a limit. [`crate::some_late!`] makes the statement
 /// `correct`. Returns whether there may be more rows.
 pub fn bring_forward(
     tx: &mut Transaction<'_>,

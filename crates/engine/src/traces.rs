@@ -6,9 +6,9 @@
 //! comparison. Otherwise the layer of [`Endpoint::begin`] collects finished spans, and [`keep`]
 //! sends them.
 //!
-//! A span holds only ids, operation names, and statements as written in the code. It never holds a
-//! token, path, query, body or value. Numbers are recorded as `i64`, because the layer writes other
-//! integers as text.
+//! A span contains only ids, operation names, and statements as written in the code. It never
+//! contains a token, path, query, body or value. Numbers are recorded as `i64`, because the layer
+//! writes other integers as text.
 
 mod export;
 

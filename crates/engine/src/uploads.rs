@@ -81,7 +81,7 @@ impl JsonSchema for UploadedFile {
 /// File storage, with limits on concurrent uploads and on disk space.
 pub struct Uploads {
     pub files: Files,
-    /// Number of bytes of the file system that uploads leave free; [`reserved`] gives the default.
+    /// Number of bytes that uploads leave free on the file system; [`reserved`] gives the default.
     reserve: Option<u64>,
     counter: Arc<UploadCounter>,
 }
@@ -96,7 +96,8 @@ fn reserved(configured: Option<u64>, total: u64) -> u64 {
 }
 
 impl Uploads {
-    /// Creates uploads to this storage, which leave `reserve` bytes free.
+    /// Creates the limits of uploads to this storage. Uploads leave `reserve` bytes free on the
+    /// file system.
     #[must_use]
     pub fn new(files: Files, reserve: Option<u64>) -> Self {
         Self {
@@ -139,9 +140,9 @@ impl Uploads {
     }
 }
 
-/// Returns whether a caller may upload one more file. The arguments are the uploads in progress of
-/// the caller, of the organization and of all. An organization may have at most as many uploads as
-/// are free in total, so there is always space for another organization.
+/// Returns whether a caller may upload one more file. The arguments are the numbers of uploads in
+/// progress: of the caller, of the organization and in total. An organization may have at most as
+/// many uploads as there are free upload slots, so there is always a slot for another organization.
 const fn has_free_upload(of_caller: usize, of_organization: usize, all: usize) -> bool {
     of_caller < MAX_UPLOADS_OF_CALLER && of_organization < MAX_UPLOADS.saturating_sub(all)
 }

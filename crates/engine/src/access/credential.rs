@@ -52,7 +52,8 @@ store::statements! {
         join organization o on o.id = t.organization_id
         where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 and o.erased_at is null order by t.created_at, t.id";
     /// Reads the unexpired grants that a member has given an app, with the member and the
-    /// organization. A grant outlives its access tokens, because the app can fetch new ones.
+    /// organization. A grant outlives its access tokens, because the app can use the grant to fetch
+    /// new tokens.
     GRANTS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, g.oauth_app_id, g.doc from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         join organization o on o.id = g.organization_id
@@ -73,13 +74,14 @@ store::statements! {
     MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
 }
 
-/// The identity of a caller. Within an organization it also owns the caller's subscriptions.
+/// The identity of a caller. Within an organization, a credential also owns the subscriptions that
+/// its caller creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Credential {
     /// An API key, by its id.
     ApiKey(Uuid),
-    /// An OAuth app together with the member who authorized it, whichever of the app's tokens for
-    /// that member is used.
+    /// An OAuth app together with the member who authorized the app. All tokens of the app for that
+    /// member are the same credential.
     Connection {
         /// Id of the app.
         app: Uuid,
@@ -134,7 +136,7 @@ impl Credential {
 }
 
 /// A credential within one organization: the owner of idempotency keys and rate limits. If a member
-/// uses several organizations through one app, each organization counts separately.
+/// uses several organizations through one app, each organization has a separate owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Owner {
     pub organization: Uuid,
@@ -156,7 +158,7 @@ impl fmt::Display for Credential {
     }
 }
 
-/// The rights of a caller, as of this request.
+/// The rights of a caller at the time of the current request.
 #[derive(Debug, Clone)]
 pub struct Access {
     /// The identity of the caller.
@@ -218,8 +220,8 @@ impl Access {
     }
 
     /// Returns whether the caller may act for the organization. The caller must be a signed-in
-    /// member who manages the organization and may access all of its properties. API keys and apps
-    /// never may, whatever their permissions are.
+    /// member who manages the organization and may access all of its properties. Returns false for
+    /// API keys and apps, whatever their permissions are.
     #[must_use]
     pub fn may_act_for_organization(&self) -> bool {
         let is_signed_in = matches!(self.credential, Credential::Member(_));
@@ -258,7 +260,7 @@ pub struct Identified {
     pub organization: Organization,
     /// The revisions of the organization when the caller was read.
     pub revisions: Revisions,
-    /// When this identification expires by itself; `None` means never.
+    /// When this identification expires, even if the revisions do not change; `None` means never.
     pub valid_until: Option<Timestamp>,
     /// The one resource that the token is valid for; `None` means both resources.
     pub resource: Option<Resource>,
@@ -313,13 +315,14 @@ impl Identified {
     }
 }
 
-/// Two counters that identify the state of an organization.
+/// Two numbers that identify the state of an organization.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revisions {
-    /// Changes with the organization's configuration and with the records that it refers to.
+    /// Changes with every write of the configuration, and of a record that the configuration refers
+    /// to.
     pub configuration: i64,
-    /// Changes with the records that are created and deleted often. Such a change leaves
-    /// `configuration` as it is.
+    /// Changes with every write of the records that are created and deleted often. These writes do
+    /// not change `configuration`.
     pub stream: i64,
 }
 
@@ -404,8 +407,8 @@ pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timest
 /// Returns the callers of many tokens.
 ///
 /// The statements may read different snapshots. A hash only moves from `token_hash` to
-/// `replaced_hash`, never back. If the first statement does not find an existing hash, the second
-/// one does.
+/// `replaced_hash`, never back. If a hash exists but the first statement does not find it, the
+/// second statement does.
 pub fn find_all(
     tx: &mut Transaction<'_>,
     presented: &[PresentedToken],
@@ -449,7 +452,8 @@ pub fn revisions_of(
     tx: &mut Transaction<'_>,
     organizations: Vec<Uuid>,
 ) -> Result<HashMap<Uuid, Revisions>> {
-    // With several database servers, the statement for one organization is sent to its server only.
+    // With several database servers, the statement for one organization is sent only to the server
+    // of that organization.
     let rows = match organizations[..] {
         [organization] => tx.rows(&REVISIONS_OF_ONE, &[organization.into()])?,
         _ => tx.rows(&REVISIONS, &[organizations.into()])?,
@@ -502,7 +506,7 @@ fn read_by_hashes(
     Ok(())
 }
 
-/// Returns the current caller of a stored credential.
+/// Returns the caller who has this credential, with the caller's current rights.
 pub fn load(
     tx: &mut Transaction<'_>,
     organization: Uuid,

@@ -15,7 +15,7 @@ pub enum Resource {
     Api,
     /// The tool interface, with every address below it.
     Mcp,
-    /// The reading tools alone, at an address of their own.
+    /// The tools that only read, at a separate address.
     McpReadOnly,
 }
 
@@ -47,8 +47,8 @@ impl Resource {
         format!("{public_url}{}", self.path())
     }
 
-    /// Returns the URL of the resource's metadata, which name the authorization server. The
-    /// well-known part is before the path (RFC 9728, section 3.1).
+    /// Returns the URL of the resource's metadata, which name the authorization server. In this
+    /// URL, the well-known prefix is before the path of the resource (RFC 9728, section 3.1).
     #[must_use]
     pub fn metadata_url(self, public_url: &str) -> String {
         format!("{public_url}{}{}", Self::METADATA, self.path())

@@ -1,7 +1,7 @@
 //! Credentials and their organization, as they are stored.
 //!
-//! If a document of another version lacks a field, the field has its default. For credentials the
-//! default gives the fewest rights.
+//! If a document was stored by another version of the program and lacks a field, the field has its
+//! default. For credentials the default gives the fewest rights.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,8 @@ use crate::field::Country;
 use crate::format::ENGLISH;
 use crate::moment::Moment;
 
-/// The region of phone numbers if an organization has not set one.
+/// The country whose numbering plan applies to phone numbers without a country prefix, if an
+/// organization has not set a country.
 pub const DEFAULT_COUNTRY: &str = "US";
 
 /// An organization, as it is loaded for every request.

@@ -30,8 +30,7 @@ pub fn token_of(prefix: &str, organization: Uuid, ids: &Ids) -> String {
     token(&format!("{prefix}{}", encode(organization)), ids)
 }
 
-/// Returns a token of an organization with a secret from elsewhere: 43 characters that nobody can
-/// guess.
+/// Returns a token of an organization with the given secret: 43 characters that nobody can guess.
 #[must_use]
 pub fn token_with(prefix: &str, organization: Uuid, secret: &str) -> String {
     debug_assert_eq!(
@@ -42,8 +41,8 @@ pub fn token_with(prefix: &str, organization: Uuid, secret: &str) -> String {
     format!("{prefix}{}{secret}", encode(organization))
 }
 
-/// Returns the organization in a token with this prefix. Returns `None` for a token made by
-/// [`token`].
+/// Returns the organization whose id a token with this prefix contains. Returns `None` for a token
+/// made by [`token`].
 #[must_use]
 pub fn organization_of(prefix: &str, token: &str) -> Option<Uuid> {
     let rest = token.strip_prefix(prefix)?;

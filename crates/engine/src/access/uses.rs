@@ -13,11 +13,11 @@ use super::{Credential, Owner};
 use crate::error::Result;
 use crate::values;
 
-/// The maximum number of keys whose uses are collected. Uses of further keys are not recorded until
-/// the collected ones are stored.
+/// The maximum number of keys whose uses are collected. When it is reached, the use of any other
+/// key is not recorded until the collected uses are stored.
 const MAX_KEYS: usize = 65_536;
-/// The maximum number of keys that are stored in one transaction, so that other writes do not wait
-/// long.
+/// The maximum number of keys whose uses are stored in one transaction, so that other writes do not
+/// wait long.
 const BATCH: usize = 200;
 
 store::statements! {
@@ -29,7 +29,7 @@ store::statements! {
 /// The organization and the id of a key.
 type ApiKeyId = (Uuid, Uuid);
 
-/// The last uses of keys that are not stored yet.
+/// For each key, the last use that is not yet stored in the database.
 #[derive(Default)]
 pub struct Uses(RwLock<HashMap<ApiKeyId, AtomicI64>>);
 
@@ -57,7 +57,7 @@ impl Uses {
         }
     }
 
-    /// Returns the last use of a key that is not stored yet.
+    /// Returns the last use of a key, if that use is not yet stored in the database.
     #[must_use]
     pub fn of(&self, organization: Uuid, id: Uuid) -> Option<Timestamp> {
         let uses = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -65,8 +65,8 @@ impl Uses {
         Timestamp::from_millisecond(at).ok()
     }
 
-    /// Stores all uses. A use that cannot be stored is dropped; the next use of its key replaces
-    /// it.
+    /// Stores all collected uses in the database. A use that cannot be stored is dropped; the next
+    /// use of its key replaces it.
     pub async fn store_all(&self, store: &Store) -> Result<()> {
         let mut uses: Vec<(ApiKeyId, i64)> = {
             let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);

@@ -12,14 +12,14 @@ use crate::processors;
 
 /// The maximum size of the cache in bytes, by the weights of its values.
 const MAX_BYTES: u64 = 32 << 20;
-/// The number of entries for which the cache is laid out at the start.
+/// The expected number of entries, from which the cache computes the initial size of its tables.
 const EXPECTED_ENTRIES: usize = 1_024;
 /// The approximate size of an entry without its value, in bytes.
 const ENTRY_OVERHEAD: u64 = 1_024;
 /// The minimum size of a shard in bytes. The cache is split into shards, so that processors do not
 /// wait for each other. A value larger than 97 % of a shard is not stored.
 const MIN_SHARD_BYTES: u64 = 4 << 20;
-/// Shards for each processor, unless [`MIN_SHARD_BYTES`] allows fewer.
+/// The number of shards for each processor. [`MIN_SHARD_BYTES`] can reduce this number.
 const SHARDS_PER_PROCESSOR: usize = 4;
 
 /// A value that the cache can store, with its size.
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     const BYTES: u64 = 32 << 20;
-    /// A weighter that takes the value as its weight.
+    /// A weighter that uses each value itself as its weight.
     #[derive(Clone)]
     struct ValueAsWeight;
 

@@ -25,7 +25,7 @@ pub struct AppState {
     pub ids: Ids,
     /// The public address of the service, without a trailing slash.
     pub public_url: String,
-    /// The last uses of API keys that are not stored yet.
+    /// For each API key, the last use that is not yet stored in the database.
     pub uses: Uses,
     /// The values that modules have listed.
     pub lists: &'static Lists,

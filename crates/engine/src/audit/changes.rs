@@ -11,17 +11,19 @@ use super::{AuditFields, AuditedObject};
 
 /// The maximum number of bytes of a value, as JSON.
 const MAX_VALUE_BYTES: usize = 2_000;
-/// The number of characters that are kept of a text that is too long.
+/// The number of characters to which an overlong text is cut.
 const KEPT_CHARACTERS: usize = 400;
-/// The maximum number of bytes of all changes of a row together, without the entry that counts the
-/// rest.
+/// The maximum number of bytes of all changes of a row together. The entry that counts the left-out
+/// changes is not included.
 const MAX_BYTES: usize = 16_000;
-/// The maximum number of changes of a row, without the entry that counts the rest.
+/// The maximum number of changes of a row. The entry that counts the left-out changes is not
+/// included.
 const MAX_CHANGES: usize = 100;
 /// The field name of the entry that counts the changes that were left out.
 const REST: &str = "…";
 
-/// Fields that are not recorded as changes, because the entry itself has the id and the time.
+/// Fields that are not recorded as changes, because the audit entry has an id and a time in any
+/// case.
 const BOOKKEEPING: [&str; 3] = ["id", "createdAt", "updatedAt"];
 /// The field that every write changes.
 const UPDATED_AT: &str = "updatedAt";
@@ -124,8 +126,8 @@ pub fn difference(
     (!changes.is_empty() || was_updated || was_created_or_deleted).then_some(changes)
 }
 
-/// Returns the additional fields that an operation records. Each has the value that was sent, or
-/// else the value in the answer.
+/// Returns the fields that an operation lists in addition to the changed ones. Each has the value
+/// that was sent, or else the value in the answer.
 #[must_use]
 pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
     let value = |name: &str| {
@@ -140,8 +142,8 @@ pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
         .collect()
 }
 
-/// Returns the changes within the limits of a row. Cuts long values, and counts the changes beyond
-/// the limits.
+/// Limits the changes to the size of a row: cuts long values, and replaces the changes beyond the
+/// limits by an entry with their number.
 pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
     let count = changes.len();
     let (mut bounded, mut size) = (Vec::with_capacity(count.min(MAX_CHANGES)), 0);
@@ -169,7 +171,7 @@ pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
     bounded
 }
 
-/// Returns the fields that differ, with both values.
+/// Returns the fields that differ, each with the value before and the value after.
 fn pairs(
     mut before: AuditFields,
     mut after: AuditFields,
@@ -193,7 +195,7 @@ fn pairs(
     })
 }
 
-/// Returns whether a value is null or empty. Such a field counts as missing.
+/// Returns whether a value is null or empty. A field with such a value counts as missing.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -204,8 +206,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns a value within its limit. If a list is too long, keeps the items that the other list
-/// lacks, or else the first items, and adds the number of the rest.
+/// Returns a value, cut to [`MAX_VALUE_BYTES`]. Of an overlong list, returns the items that the
+/// other list lacks, or else the first items, and then the number of left-out items.
 fn cut(value: &Value, other: &Value) -> Value {
     if length(value) <= MAX_VALUE_BYTES {
         return value.clone();

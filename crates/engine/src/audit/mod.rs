@@ -91,19 +91,19 @@ impl Audits {
         self
     }
 
-    /// Returns whether the operation creates the object of its entry.
+    /// Returns whether the operation creates the object that its audit entry names.
     #[must_use]
     pub const fn creates_object(&self) -> bool {
         matches!(self.what, WriteKind::Creates(..))
     }
 
-    /// Returns whether the operation leaves the object of its entry unchanged.
+    /// Returns whether the operation leaves the object that its audit entry names unchanged.
     #[must_use]
     pub const fn leaves_unchanged(&self) -> bool {
         matches!(self.what, WriteKind::ActsOn(_))
     }
 
-    /// Returns whether the entry needs the answer.
+    /// Returns whether the audit entry needs data from the operation's answer.
     pub(crate) const fn reads_answer(&self) -> bool {
         matches!(self.what, WriteKind::Creates(..)) || !self.recorded_fields.is_empty()
     }

@@ -30,9 +30,9 @@ store::statements! {
     /// every statement must use the organization `?1`, there is a condition on `?1` that is always
     /// true.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
-    /// Lists the rows of a time or earlier.
+    /// Lists the rows that are as old as a given time or older.
     OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
-    /// Removes rows of an organization from `OLD`.
+    /// Removes those rows of one organization that `OLD` has listed.
     REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
 }
 
@@ -153,7 +153,7 @@ pub struct AuditEntryRow {
     pub at: Timestamp,
 }
 
-/// The part of a row that has no columns of its own.
+/// The fields of a row that are stored together in the column `doc`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Doc<'e> {

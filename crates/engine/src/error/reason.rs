@@ -16,7 +16,7 @@ pub enum Reason {
     ReadOnly,
     /// The field is unknown.
     Unknown,
-    /// The field is unknown. This name is the nearest known one.
+    /// The field is unknown. The value is the most similar known name.
     Misspelt(String),
     /// The field belongs inside `data`.
     InsideData,

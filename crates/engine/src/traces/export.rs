@@ -85,8 +85,8 @@ impl Endpoint {
         Ok(Self(url))
     }
 
-    /// Starts the export and returns the layer that collects spans. `None` on any later call in the
-    /// process.
+    /// Starts the export and returns the layer that collects spans. Returns `None` if the export
+    /// was already started in this process.
     #[must_use]
     pub fn begin(self) -> Option<OpenTelemetryLayer<Registry, SdkTracer>> {
         let (sender, receiver) = channel(MAX_WAITING);
@@ -231,7 +231,7 @@ fn resource() -> Resource {
 #[derive(Debug)]
 struct Collector {
     client: Client,
-    /// The exporter's form of this address loses a user name and password.
+    /// The collector's address. The exporter's form of it lacks the user name and password.
     url: Url,
     is_accepting: AtomicBool,
 }
