@@ -50,8 +50,8 @@ pub struct Policy {
 pub enum FormTargets {
     /// This service and these sources.
     Here(Vec<String>),
-    /// Any target. This is for a form whose address this server has written, and which redirects to
-    /// an address with further redirects to unknown targets.
+    /// Any target. This is for a form that submits to an address which this server has written. The
+    /// response redirects the browser to another service, which may redirect it to unknown targets.
     Anywhere,
 }
 

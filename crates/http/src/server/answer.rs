@@ -70,8 +70,8 @@ pub(super) struct ProgressTracker {
     answers: AtomicUsize,
     /// When the client last took a part of a response.
     last_progress: LastEvent,
-    /// The reserved space in the outbound buffer of the last response. Its organization decides
-    /// whether the timeout is shortened.
+    /// The space that the last response has reserved in the outbound buffer. The organization of
+    /// that response decides whether the timeout is shortened.
     reserved_space: Mutex<Weak<OutboundReservation>>,
     /// Whether the connection has streams. Each stream has its own timeout, so the timeout of the
     /// connection is twice as long.
@@ -90,7 +90,7 @@ pub(super) struct ProgressLimits {
 }
 
 impl ProgressTracker {
-    /// Returns when a response has made no progress for the timeout.
+    /// Waits until a response has made no progress for as long as the timeout.
     pub(super) async fn until_stalled(&self, limits: &ProgressLimits) {
         let mut changes = limits.outbound.changes();
         loop {
@@ -163,8 +163,8 @@ pub(super) struct ConnectionService {
 }
 
 impl ConnectionService {
-    /// Adds the client's address to a request. For a client of a trusted proxy, also counts the
-    /// request, and marks the request if the client has too many.
+    /// Adds the client's address to a request. If the client is behind a trusted proxy, also counts
+    /// the request, and marks it if the client has too many requests in progress.
     fn identify_client(&self, request: &mut Request<Incoming>) -> Option<CountedRequest> {
         let (peer, proxies) = (self.activity.peer(), &self.clients.proxies);
         let address = network(proxies.client(peer, request.headers()));
@@ -221,8 +221,8 @@ impl Service<Request<Incoming>> for ConnectionService {
     }
 }
 
-/// State that exists until the client has read the last byte of a response, or the response is
-/// aborted.
+/// The data of a response in progress. It exists until the client has read the last byte of the
+/// response, or the response is aborted.
 struct Sending {
     request_guard: RequestGuard,
     stream: Option<Arc<ProgressTracker>>,

@@ -32,10 +32,12 @@ impl TrustedProxies {
     ///
     /// If the peer is not trusted, returns the peer. Otherwise returns the last forwarded address
     /// that is not itself a trusted proxy. An entry that is not an address ends the search, because
-    /// entries before it cannot be attributed. The client is then the proxy that wrote the entry.
+    /// nobody knows who wrote the entries before it. The client is then the proxy that wrote the
+    /// entry.
     ///
-    /// `X-Forwarded-For` takes precedence over `Forwarded`, because almost every proxy sets it. If
-    /// a proxy sets only `X-Forwarded-For`, a client could choose its own `Forwarded`.
+    /// `X-Forwarded-For` takes precedence over `Forwarded`, because almost every proxy sets it. A
+    /// proxy that sets only `X-Forwarded-For` passes on a `Forwarded` header that the client may
+    /// have forged.
     #[must_use]
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();

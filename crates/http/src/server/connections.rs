@@ -63,11 +63,12 @@ const MAX_READ: usize = (8 << 10) - 1;
 /// surface has lower limits, and its responses explain them.
 const MAX_HEADERS: usize = 256;
 const MAX_HEADER_LIST: u32 = 64 << 10;
-/// Bytes of an HTTP/2 stream that are buffered before the client has taken the bytes before them.
+/// The maximum number of bytes of an HTTP/2 stream that the server buffers until the client has
+/// taken the earlier bytes of the stream.
 const SEND_BUFFER: usize = 64 << 10;
 /// Interval of HTTP/2 keep-alive pings, and the time limit for the client's reply.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
-/// Time in which a connection may end by itself after the server has asked it to close.
+/// Time in which a connection may end normally after the server has asked the client to close it.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Delay between the last accepted connection and closing the idle ones. In this time the server
 /// reads requests that have already arrived.
@@ -76,8 +77,8 @@ const READ_DELAY: Duration = Duration::from_millis(100);
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// Interval of searches for idle connections while a new connection waits for a slot.
 const IDLE_SEARCH_INTERVAL: Duration = Duration::from_millis(100);
-/// Divisor of the connection limit: the server closes `limit / BATCH` idle connections at once, so
-/// that the search does not run for each new connection.
+/// Divisor of the connection limit. A search closes `limit / BATCH` idle connections at once, so
+/// that the server does not search again for each new connection.
 const BATCH: usize = 128;
 
 /// Accepts connections until `stop` is cancelled, then waits for all connections to end.
@@ -361,8 +362,8 @@ impl Connections {
     async fn run_to_end(&self, mut connection: Pin<&mut Connection<'_>>, activity: &Activity) {
         let mut closing_since = None;
         let closing = async {
-            // Read a pending request first. With TLS, the request may have arrived with the end of
-            // the handshake.
+            // Read requests that have already arrived before the connection closes. With TLS, a
+            // request may have arrived with the end of the handshake.
             let started = Instant::now();
             self.closing.cancelled().await;
             tokio::time::sleep_until(started + READ_DELAY).await;
@@ -415,7 +416,8 @@ impl Drop for ConnectionEntry {
     }
 }
 
-/// Asks up to `count` of the longest idle connections to close. Returns whether there was any.
+/// Asks up to `count` of the longest idle connections to close. Returns whether there was an idle
+/// connection.
 fn dismiss<'a>(activities: impl Iterator<Item = &'a Arc<Activity>>, count: usize) -> bool {
     let is_dismissible = |activity: &&Arc<Activity>| {
         activity.is_idle() && !activity.is_dismissed.load(Ordering::Relaxed)
@@ -435,8 +437,8 @@ fn dismiss<'a>(activities: impl Iterator<Item = &'a Arc<Activity>>, count: usize
     !idle.is_empty()
 }
 
-/// Returns the address that limits count. For IPv6, this is the network of 64 bits that a customer
-/// usually gets.
+/// Returns the address under which connections are counted for the limit per address. For IPv6,
+/// this is the network of 64 bits that a customer usually gets.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
@@ -452,8 +454,8 @@ pub(super) struct Activity {
     requests: AtomicUsize,
     /// The number of requests in progress whose body is incomplete.
     incomplete_bodies: AtomicUsize,
-    /// Whether the server responded to a request before it had read the body. If so, the connection
-    /// is closed in stages.
+    /// Whether the server responded to a request before it had read the body. If so, the server
+    /// reads and discards the rest of the request before it closes the connection.
     closes_in_stages: AtomicBool,
     /// When the last request ended. Only meaningful while no request is in progress.
     last_request_end: LastEvent,
@@ -504,7 +506,7 @@ impl Activity {
         self.closes_in_stages.store(true, Ordering::Relaxed);
     }
 
-    /// Returns when all requests in progress have been incomplete for [`CLOSE_TIMEOUT`].
+    /// Waits until all requests in progress have been incomplete for [`CLOSE_TIMEOUT`].
     async fn until_only_incomplete(&self) {
         let mut since = None;
         loop {
@@ -525,7 +527,7 @@ impl Activity {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// Returns when no request has been in progress for `duration`. Time before `since` does not
+    /// Waits until no request has been in progress for `duration`. Time before `since` does not
     /// count.
     async fn until_idle_for(&self, duration: Duration, since: Option<Instant>) {
         loop {
@@ -543,7 +545,7 @@ impl Activity {
         }
     }
 
-    /// Returns when the connection is asked to close and has no request in progress.
+    /// Waits until the connection is asked to close and has no request in progress.
     async fn until_dismissed(&self) {
         loop {
             self.dismissed.notified().await;

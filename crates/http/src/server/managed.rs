@@ -19,7 +19,7 @@ pub(super) struct ManagedCertificate {
 }
 
 impl ManagedCertificate {
-    /// Uses a certificate for new connections.
+    /// Sets the certificate for new connections.
     pub(super) fn install(&self, certificate: CertifiedKey) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         *current = Some(Arc::new(certificate));

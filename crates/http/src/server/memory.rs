@@ -1,21 +1,23 @@
 //! Returns memory to the system after many connections or large bodies.
 //!
 //! The memory of connections and bodies consists of many small objects. When they are freed, the
-//! allocator keeps most of their pages ([`allocator`]).
+//! allocator does not return most of their pages to the system ([`allocator`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Interval of checks of the amount of work. At most twice this time after a burst, the memory is
-/// returned.
+/// Interval of checks of the amount of work. Memory is returned at most two intervals after the end
+/// of a burst of work.
 const INTERVAL: Duration = Duration::from_secs(4);
-/// Bytes of work after which memory is returned. After less work there is too little free memory to
-/// justify a visit to every heap.
+/// Bytes of work ([`Work`]) after which memory is returned. After less work, there is too little
+/// free memory to justify a visit to every heap.
 const MIN_WORK: u64 = 1 << 20;
-/// Bytes of work that each connection counts as, in addition to the bytes that its client sent.
+/// Bytes of work that each ended connection counts as, in addition to the bytes that its client
+/// sent.
 const WORK_PER_CONNECTION: u64 = 16 << 10;
 
-/// The work since memory was last returned, in bytes.
+/// The work since memory was last returned: the bytes that clients sent, and
+/// [`WORK_PER_CONNECTION`] for each ended connection.
 #[derive(Default)]
 pub(super) struct Work(AtomicU64);
 
@@ -33,8 +35,8 @@ impl Work {
 
     /// Repeatedly returns memory to the system. Never ends.
     pub(super) async fn return_memory(&self) {
-        // At the last check of a burst, its bodies may still be in use, so memory is returned once
-        // more.
+        // At the last check of a burst, the bodies of the burst may still be in use. Memory is
+        // therefore returned once more at the next check.
         let mut is_due_again = false;
         loop {
             tokio::time::sleep(INTERVAL).await;

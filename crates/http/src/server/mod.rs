@@ -39,7 +39,7 @@ pub struct Limits {
     pub outbound_bytes: u64,
     /// The maximum total size of the request bodies in memory, in bytes.
     pub incoming_bytes: u64,
-    /// How long a request waits for space among responses or bodies.
+    /// How long a request waits for space in the memory budget of responses or of request bodies.
     pub space_timeout: Duration,
 }
 
@@ -47,7 +47,7 @@ pub struct Limits {
 const RESERVED_FILES: u64 = 256;
 
 impl Limits {
-    /// Reduces the number of connections to the number of files that the process may open.
+    /// Reduces the number of connections if the process cannot open enough files for them.
     #[must_use]
     pub fn fitted(self, open_files: u64) -> Self {
         let available = open_files

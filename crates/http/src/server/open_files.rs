@@ -1,8 +1,8 @@
-//! The limit of open files (`nofile`). Each connection takes one file.
+//! The limit of open files (`nofile`). Each connection needs one open file.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The server logs a warning if the limit is lower, because it then accepts fewer connections.
+/// If the limit is lower than this, the server accepts fewer connections and logs a warning.
 const SUFFICIENT: u64 = 4_096;
 
 /// Raises the soft limit of open files to the hard limit, and returns the limit in force. Logs a

@@ -68,7 +68,7 @@ impl Tls {
         })
     }
 
-    /// Starts without a certificate. Until [`Tls::install`] is called, every handshake fails,
+    /// Creates TLS without a certificate. Until [`Tls::install`] is called, every handshake fails,
     /// except that of an authority whose challenge has an answer.
     pub fn managed() -> Result<Self, String> {
         let managed = Arc::new(ManagedCertificate::default());
@@ -156,7 +156,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Does the handshake with a client. Returns `None` if it fails.
+    /// Does the handshake with a client. Returns `None` if the handshake fails.
     pub(super) async fn handshake(
         &self,
         mut socket: Socket,
@@ -199,8 +199,8 @@ impl Tls {
     }
 }
 
-/// Closes a connection so that its client receives the last response. Closing a socket with unread
-/// bytes would reset the connection, so this function reads them first.
+/// Closes a connection so that its client receives the last response. If the socket had unread
+/// bytes, closing it would reset the connection. This function therefore reads them first.
 async fn close_after_reading(mut socket: Socket) -> io::Result<()> {
     socket.shutdown().await?;
     let (mut remaining, mut buffer) = (MAX_DISCARDED, [0; 1024]);

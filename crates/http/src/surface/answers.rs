@@ -18,7 +18,7 @@ use engine::pipeline::{Body as Answered, CODINGS, coded};
 /// The minimum size of a response that is compressed, in bytes.
 const MIN_COMPRESSED_SIZE: usize = 1_024;
 
-/// The states that a client has, and whether it accepts gzip, from its headers.
+/// The states that a client already has, and whether it accepts gzip, as its headers say.
 #[derive(Debug, Default)]
 pub(super) struct ClientPreferences {
     /// The tags of the states that the client has.
@@ -68,7 +68,8 @@ pub(super) fn add_coding_to_etag(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns the response of a read with this tag.
+/// Returns the response to a read whose answer has this `ETag`: 304 if the client has the same
+/// state.
 pub(super) fn read_response(
     body: Answered,
     etag: HeaderValue,

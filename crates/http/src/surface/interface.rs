@@ -157,8 +157,8 @@ impl Interface {
         }
         answers::add_coding_to_etag(response.headers_mut());
         if is_persistent && !progress.is_over() {
-            // The rest of the body is not read, so the connection is closed, and the client opens
-            // another.
+            // The rest of the body is not read, so the server closes the connection after this
+            // response. The client opens another connection for its next request.
             response
                 .headers_mut()
                 .insert(CONNECTION, HeaderValue::from_static("close"));
@@ -234,8 +234,8 @@ fn check_client_limit(request: &HttpRequest, id: Uuid) -> Option<Response> {
     Some(response)
 }
 
-/// Returns the response to a request if there was no memory for its body. A web page keeps its
-/// content, because a person reads it.
+/// Returns a 503 instead of the response if there was no memory for the request's body. The content
+/// of a web page is not replaced, because a person reads it.
 fn out_of_memory(mut response: Response, id: Uuid) -> Response {
     let error = Error::unavailable("the memory for incomplete requests is full");
     tracing::warn!(request_id = %id, cause = "the memory for incomplete requests is full", "refused a request with 503");
@@ -282,8 +282,8 @@ async fn compress(accepted_codings: Vec<HeaderValue>, response: Response) -> Res
         .quality(CompressionLevel::Fastest)
         .compress_when(CompressionPredicate);
     let Ok(mut response) = compression.layer(service).oneshot(request).await;
-    // If a client accepts no coding at all, not even none, the layer sets the status 406. Such a
-    // client gets the plain response.
+    // If a client refuses every coding, even an uncompressed response, the layer sets the status
+    // 406. Such a client gets the uncompressed response.
     *response.status_mut() = status;
     response.map(Body::new)
 }
@@ -291,8 +291,8 @@ async fn compress(accepted_codings: Vec<HeaderValue>, response: Response) -> Res
 /// Counts a response in the outbound buffer, by its size before compression. The compressed size is
 /// unknown, and the buffer contains the uncompressed data.
 ///
-/// Many requests can be admitted before the first of them gets its response. So a large response of
-/// a read is refused if there is no space for it. The result of a write is always sent.
+/// Many requests can be admitted before the first of them gets its response. A large response to a
+/// read is therefore refused if there is no space for it. The result of a write is always sent.
 fn reserve_space(service: &Service, mut response: Response, is_read: bool, id: Uuid) -> Response {
     let share = response
         .extensions()

@@ -84,7 +84,7 @@ impl Metrics {
 
     /// Returns the metrics as Prometheus text.
     pub(super) async fn render(&self, service: &Arc<Service>) -> String {
-        // The load is read first, so that the queries below do not count.
+        // The load of the store is read first, so that it does not include the queries below.
         let load = service.store.load();
         let module_gauges = gauges_of_modules(service).await;
         let mut text = self.0.render();

@@ -126,7 +126,7 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
 }
 
 /// Replaces each schema that is only for validation by its published form (`x-document`), adds
-/// patterns to formats that no client knows, and removes the facts about the console's forms.
+/// patterns to formats that no client knows, and removes the keywords for the console's forms.
 pub fn publish(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -173,8 +173,8 @@ fn remove_unused_components(document: &mut Value) {
                 is_done &= components.len() == before;
             }
         }
-        // A component that was removed may have had the only reference to another component, so
-        // repeat.
+        // A component that was removed may have had the only reference to another component, so the
+        // loop searches again.
         if is_done {
             return;
         }
@@ -252,8 +252,8 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<OperationSchemas>, Map<
     (described, schemas)
 }
 
-/// Replaces each inline copy of a named schema by a reference, at any depth. The copy may have its
-/// own description.
+/// Replaces each inline copy of a named schema by a reference, at any depth. The copy may have a
+/// different description.
 fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>) {
     let is_copy = |named: &&Named| match (&named.schema, &*schema) {
         (Value::Object(expected), Value::Object(copy)) => {
@@ -377,7 +377,8 @@ impl OperationSchemas {
                 )
             })
             .collect();
-        // Sort the path parameters first, in path order. The other parameters keep their order.
+        // Sort the path parameters first, in path order. The order of the other parameters does not
+        // change.
         parameters.sort_by_key(|parameter| {
             let name = parameter["name"]
                 .as_str()

@@ -445,7 +445,7 @@ fn methods(app: &App, path: &str) -> Vec<String> {
     methods.into_iter().collect()
 }
 
-/// Returns 404 without a suggestion.
+/// Returns 404 that refers to `/docs` instead of suggesting a route.
 pub async fn not_found(request: HttpRequest) -> Response {
     route_not_found(&request, "The routes are described at /docs.")
 }

@@ -1,4 +1,4 @@
-//! Examples for schemas that have no example of their own.
+//! Examples for schemas that contain no example.
 
 use std::borrow::Cow;
 

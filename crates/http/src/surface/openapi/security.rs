@@ -43,8 +43,8 @@ fn scopes() -> Map<String, Value> {
         .collect()
 }
 
-/// Returns the requirement of an operation: an API key, or an access token with these scopes. If
-/// the scope depends on the body, the list of scopes is empty.
+/// Returns the security requirement of an operation: an API key, or an access token with the
+/// operation's scopes. If the scope depends on the body, the list of scopes is empty.
 pub(super) fn of(operation: &Operation) -> Option<Value> {
     match operation.surface {
         Surface::Public => {

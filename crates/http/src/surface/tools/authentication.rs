@@ -40,7 +40,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const JSON_AND_EVENTS: HeaderValue =
     HeaderValue::from_static("application/json, text/event-stream");
 
-/// Returns whether a client accepts JSON: by name, by a range, or because it sends no `Accept`.
+/// Returns whether a client accepts JSON: by name, by a media range, or because it sends no
+/// `Accept`.
 fn takes_json(headers: &HeaderMap) -> bool {
     let mut ranges = headers
         .get_all(ACCEPT)
@@ -84,7 +85,8 @@ impl MessageAuthentication {
         }
     }
 
-    /// Refuses a page of another origin, whatever its credential. Browsers send the origin.
+    /// Refuses a request from a page of an origin that is not allowed, whatever its credential.
+    /// Browsers send the origin of the page.
     fn check_origin(&self, headers: &HeaderMap) -> Result<()> {
         let is_allowed = |origin: &HeaderValue| {
             origin
@@ -276,8 +278,8 @@ async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unre
     if !essence.trim().eq_ignore_ascii_case("application/json") {
         return invalid_request("the content type must be application/json".into());
     }
-    // The library's own reader refuses forms of `Content-Type` and `Accept` that clients send, so
-    // both headers get a form that it takes.
+    // The library's own reader refuses forms of `Content-Type` and `Accept` that clients send. Both
+    // headers are therefore replaced by a form that the library accepts.
     *kind = JSON;
     if takes_json(&parts.headers) {
         parts.headers.insert(ACCEPT, JSON_AND_EVENTS);

@@ -1,4 +1,4 @@
-//! The descriptions of the tools, and the check which of them a caller can list.
+//! The descriptions of the tools, and the decision which tools a caller can list.
 
 use std::collections::BTreeSet;
 

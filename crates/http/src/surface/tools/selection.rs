@@ -11,8 +11,8 @@ use engine::app::App;
 use engine::error::{Error, Result};
 use engine::operation::{Effect, Operation};
 
-/// Returns the resource that an address of the tools belongs to. The query is not part of a
-/// resource.
+/// Returns the resource to which an address of the tools belongs. The query of the address does not
+/// matter.
 pub(super) fn resource(uri: &Uri) -> Resource {
     if uri.path() == READ_ONLY_PATH {
         Resource::McpReadOnly
