@@ -58,15 +58,16 @@ pub struct About {
 /// Additions to the OpenAPI documents.
 #[derive(Clone, Copy)]
 pub struct DocumentAdditions {
-    /// Reusable parameters that are added to those of the engine.
+    /// Returns reusable parameters, in addition to those of the engine.
     pub parameters: fn() -> Value,
-    /// Schemas that are published under their own names in the document of an interface.
+    /// Returns schemas that are published under separate names in the document of an interface.
     pub schemas: fn(Surface) -> Vec<Named>,
-    /// Webhooks of the public interface's document, given the named schemas.
+    /// Returns the webhooks for the document of the public interface. The argument contains the
+    /// named schemas.
     pub webhooks: fn(&Map<String, Value>) -> Map<String, Value>,
 }
 
-/// A schema that is published under its own name.
+/// A schema that is published under a separate name, so that other schemas can refer to it.
 pub struct Named {
     pub name: String,
     pub schema: Value,

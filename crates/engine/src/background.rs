@@ -75,7 +75,7 @@ impl Background {
     }
 }
 
-/// Work that claims due items and processes each one in its own task.
+/// Work that claims due items and processes each item in a separate task.
 pub trait ClaimingWork: Sync {
     /// The log message for an item whose task panicked. Only this item is affected, and it is
     /// claimed again.

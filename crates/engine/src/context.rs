@@ -352,7 +352,7 @@ impl<'c, 't> Context<'c, 't> {
             .rows(statement, &self.with_organization(params))?)
     }
 
-    /// Passes the rows of a query to `take`, one by one. The organization is `?1`, and the
+    /// Calls `take` with each row of a query, one by one. The organization is `?1`, and the
     /// parameters follow.
     pub fn each<const N: usize>(
         &mut self,

@@ -113,7 +113,7 @@ impl<W: DueWork> DueWorker<W> {
 
     /// Does the work of one organization that was due at `now`, up to the limit of one transaction.
     /// Returns `None` if no organization has due work. Adds an organization whose work failed to
-    /// `unavailable`, so that the next call goes on with another one.
+    /// `unavailable`, so that the next call chooses another organization.
     async fn perform_some(&self, now: Timestamp, unavailable: &mut Vec<Uuid>) -> Option<usize> {
         let (until, except) = (self.until(now), unavailable.clone());
         let result = self

@@ -31,7 +31,8 @@ pub enum ErrorKind {
     NotFound,
     /// Status 409: the request conflicts with the current state.
     Conflict,
-    /// Status 410, only on the platform interface: the data is no longer kept.
+    /// Status 410, only on the platform interface: the data existed, and the service has deleted
+    /// it.
     Gone,
     /// Status 422: the `Idempotency-Key` belongs to another request.
     BusinessRule,
@@ -318,7 +319,7 @@ impl Error {
         self.0.is_in_flight
     }
 
-    /// Creates a 410: the requested data is no longer kept.
+    /// Creates a 410: the requested data existed, and the service has deleted it.
     pub fn gone(message: impl Into<Reason>) -> Self {
         Self::new(ErrorKind::Gone, message)
     }

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::moment::Moment;
 
-/// A field that may be left out. If `T` is an `Option`, an explicit `null` clears the stored value.
+/// A field that a request may omit. If `T` is an `Option`, an explicit `null` clears the stored
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field<T>(Option<T>);
 
@@ -256,7 +257,7 @@ pub enum Beside {
 
 /// The keyword in a field's schema for the section of the form that contains the field.
 pub const SECTION: &str = "x-section";
-/// The keyword in a field's schema for the field's position among the fields with a section.
+/// The keyword in a field's schema for the field's position among all fields that have a section.
 pub const PLACE: &str = "x-place";
 
 /// Writes the section and the position of each field of a form into the schema of the fields.
@@ -672,7 +673,7 @@ fn to_capitals(code: String) -> Option<String> {
     Some(code.to_ascii_uppercase())
 }
 
-/// Expands a three-digit colour to six digits. The letters keep their case.
+/// Expands a three-digit colour to six digits. The case of the letters does not change.
 fn expand_color(color: String) -> Option<String> {
     let digits = color.strip_prefix('#')?;
     if digits.len() != 3 {

@@ -160,8 +160,8 @@ fn is_time(text: &str) -> bool {
     FORM.as_ref().is_some_and(|form| form.is_match(text))
 }
 
-/// Names in time zone databases that are not places in IANA's database: the zone of the machine,
-/// and copies of the places in other directories.
+/// Names in time zone databases that are not names of places in IANA's database: the zone of the
+/// machine, and copies of the place names in other directories.
 const NOT_PLACES: [&str; 3] = ["localtime", "factory", "posixrules"];
 const NOT_PLACE_PREFIXES: [&str; 3] = ["posix/", "right/", "systemv/"];
 

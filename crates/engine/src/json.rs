@@ -1,6 +1,6 @@
 //! Strict JSON parsing.
 //!
-//! `serde_json` keeps the last of duplicate keys and accepts U+0000 in keys. This parser refuses
+//! `serde_json` uses the last of duplicate keys and accepts U+0000 in keys. This parser refuses
 //! both, because any guess would lose data. U+0000 in a text is an issue of its field
 //! ([`null_characters`]). Numbers without a fraction become integers, because clients may write
 //! `1.0` for `1`. If a document is stored as it was sent, a number that would lose digits is an

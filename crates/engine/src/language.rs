@@ -41,7 +41,7 @@ impl Tag {
         if canonical.language.is_unknown() {
             return None;
         }
-        // CLDR keeps `no` as a separate language, whose texts are Bokmål.
+        // CLDR treats `no` as a separate language, whose texts are Bokmål.
         if canonical.language == language!("no") {
             canonical.language = language!("nb");
         }

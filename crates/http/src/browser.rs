@@ -27,7 +27,7 @@ const NO_PERMISSIONS: &str = "accelerometer=(), autoplay=(), camera=(), display-
      geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), serial=(), \
      usb=(), xr-spatial-tracking=()";
 
-/// The content security policy of a response whose own policy is not a valid header value.
+/// The content security policy of a response whose intended policy is not a valid header value.
 const STRICTEST_POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; form-action 'none'");
 

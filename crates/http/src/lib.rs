@@ -6,8 +6,8 @@
 //! documents, all generated from the operations of the engine. [`browser`] sets the security
 //! headers of pages.
 //!
-//! Modules of the program add routes of their own ([`engine::module::Module::routes`]). This crate
-//! does not depend on any of them.
+//! Modules of the program add other routes ([`engine::module::Module::routes`]). This crate does
+//! not depend on any of these modules.
 
 pub mod browser;
 pub mod server;

@@ -262,7 +262,7 @@ pub struct Identified {
     pub revisions: Revisions,
     /// When this identification expires, even if the revisions do not change; `None` means never.
     pub valid_until: Option<Timestamp>,
-    /// The one resource that the token is valid for; `None` means both resources.
+    /// The one resource that the token is valid for; `None` means every resource.
     pub resource: Option<Resource>,
 }
 

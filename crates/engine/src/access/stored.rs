@@ -131,9 +131,10 @@ impl Default for Member {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccessToken {
-    /// The granted permissions. Only those that the member also has apply.
+    /// The permissions that were granted to the token. A permission applies only if the member has
+    /// it too.
     pub permissions: Vec<Permission>,
-    /// The one resource that the token is valid for; `None` means both resources.
+    /// The one resource that the token is valid for; `None` means every resource.
     pub resource: Option<Resource>,
     /// When the token expires; `None` means never.
     pub expires_at: Option<Moment>,

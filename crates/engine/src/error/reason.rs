@@ -60,7 +60,7 @@ pub enum Reason {
     Phone,
     /// The time is not in the future.
     Passed,
-    /// The parameter is given several times.
+    /// The parameter occurs more than once in the query.
     Repeated,
     /// The parameter is neither true nor false.
     NoSwitch,

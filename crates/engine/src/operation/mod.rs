@@ -36,7 +36,7 @@ use schema::json_object;
 pub use schema::simplify;
 pub use shape::Shape;
 
-/// The interface that an operation belongs to. Each interface has its own credential.
+/// The interface that an operation belongs to. The interfaces require different credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, AsRefStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Surface {
@@ -145,7 +145,7 @@ pub fn tool_limit(input: &Value) -> Option<u64> {
     Some(most.min(TOOL_LIMIT))
 }
 
-/// A list whose invalid items are left out of the input instead of refused.
+/// A list from which invalid items are removed, instead of refusing the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilteredList {
     /// The field that contains the list.
@@ -157,8 +157,8 @@ pub struct FilteredList {
 }
 
 impl FilteredList {
-    /// The field of the input that contains the items left out: `{index, item, issues}` for each,
-    /// in order. Callers cannot send it.
+    /// The field of the input that contains the removed items: `{index, item, issues}` for each, in
+    /// order. Callers cannot send it.
     pub const LEFT_OUT: &str = "leftOut";
 }
 
@@ -288,8 +288,8 @@ pub struct Operation {
     /// Whether the operation stores JSON as it was sent, and therefore refuses numbers that would
     /// lose digits.
     pub keeps_numbers: bool,
-    /// The list whose invalid items are left out if the caller asks for that; `None` if any invalid
-    /// item refuses the request.
+    /// The list from which invalid items are removed if the caller asks for that; `None` if any
+    /// invalid item refuses the request.
     pub filtered_list: Option<FilteredList>,
     /// The file that the operation accepts, as part of a multipart body; `None` if it accepts none.
     pub file: Option<TakesFile>,

@@ -59,9 +59,9 @@ fn takes_null(schema: &Value) -> bool {
     }
 }
 
-/// Removes the nulls in a tool call that stand for a field that is left out, at every depth. These
-/// are the nulls of fields that are not required and do not accept null. Some language models fill
-/// in every argument.
+/// Removes the nulls with which a tool call fills in fields that it does not mean to send, at every
+/// depth. These are the nulls of fields that are not required and do not accept null. Some language
+/// models fill in every argument.
 fn remove_unset_nulls(fields: &mut Map<String, Value>, schema: &Value) {
     let schema = only_branch_with(schema, "properties");
     let Some(properties) = schema["properties"].as_object() else {

@@ -432,7 +432,7 @@ fn platform_caller(service: &Service, operation: &Operation, request: &Head) -> 
 
 /// Finds the caller of a link's token. A view at another time is for the people who configure the
 /// guest's view, so it also needs a credential of the same organization. A preview link was created
-/// by such a person, so it needs no other credential.
+/// by one of these people, so it needs no additional credential.
 fn link_caller(
     tx: &mut Transaction<'_>,
     app: &App,

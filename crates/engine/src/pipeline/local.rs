@@ -1,5 +1,5 @@
 //! Calls of operations by code of this process, such as pages. The caller gets the answer as a
-//! value of the operation's own type.
+//! value of the type that the operation's function returns.
 
 use std::sync::Arc;
 
@@ -82,8 +82,8 @@ impl LocalAnswer {
         }
     }
 
-    /// Returns the answer as the operation's own type. Fails with an internal error for another
-    /// type, and for an answer that exists only as text.
+    /// Returns the answer as a value of the type that the operation's function returns. Fails with
+    /// an internal error for another type, and for an answer that exists only as text.
     pub fn value<O: Send + Sync + 'static>(self) -> Result<LocalData<Arc<O>>> {
         match self.body {
             SuccessBody::Value(local) => match local.value.into_any().downcast() {

@@ -108,7 +108,7 @@ impl Weighter<AnswerKey, CachedForm> for ByBytes {
             CachedForm::Text(entry) => entry.length(),
             CachedForm::Value(entry) => entry.length,
         };
-        // The compressed form is at most about as long as the plain one. A value takes about twice
+        // The compressed form is at most about as long as the plain form. A value needs about twice
         // the bytes of its text.
         let bytes = key.request.len() + 2 * length;
         ENTRY_OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)

@@ -1,9 +1,9 @@
 //! Rate limits for callers without a credential, per address and per network.
 //!
-//! A client with many addresses usually has them in one network, so networks are counted as well.
-//! An IPv4 network is the /24, the smallest one that is routed separately. An IPv6 network is the
-//! /48 of a site, which contains the /64 of each customer. The limit of one network never affects
-//! another network.
+//! A client with many addresses usually has them in one network, so the requests of each network
+//! are counted too. An IPv4 network is the /24, the smallest one that is routed separately. An IPv6
+//! network is the /48 of a site, which contains the /64 of each customer. The limit of one network
+//! never affects another network.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -4,8 +4,8 @@
 //! the last minute. The window of one second is the newest part of that log. Refused requests do
 //! not count.
 //!
-//! Each process has its own log. With Redis, there is also a log that all nodes share
-//! ([`super::shared_log`]). A test checks that both follow the same rule.
+//! Each process has a separate log. With Redis, there is also a log that all nodes share
+//! ([`super::shared_log`]). A test checks that both logs follow the same rule.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,7 +98,7 @@ impl RateLimits {
         self.shared.is_some()
     }
 
-    /// Returns the shared log. A background task must keep its connection open.
+    /// Returns the shared log. A background task must call [`SharedLog::keep`] on it.
     #[must_use]
     pub fn shared_log(&self) -> Option<Arc<SharedLog>> {
         let shared = self.shared.clone()?;

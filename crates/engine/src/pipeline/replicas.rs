@@ -1,10 +1,10 @@
 //! Reads from a replica, if it has the same state as the primary had when it identified the caller.
 //!
 //! The primary looks up the caller after the request has arrived, together with the organization's
-//! revisions. The replica reads the revisions again, in the same snapshot as the response. If both
-//! are equal, so is all data that is written under the organization's lock, including the caller's
-//! own earlier writes. If they differ, the replica is behind or ahead, and the primary answers.
-//! (docs/decisions/0014-reads-from-replicas.md)
+//! revisions. The replica reads the revisions again, in the same snapshot as the response. If the
+//! revisions are equal, all data that is written under the organization's lock is equal too,
+//! including earlier writes of the caller. If they differ, the replica is behind or ahead, and the
+//! primary answers. (docs/decisions/0014-reads-from-replicas.md)
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Requests in the form that the pipeline takes, and the parsing of their bodies.
+//! Requests in the form in which they enter the pipeline, and the parsing of their bodies.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

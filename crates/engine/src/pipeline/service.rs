@@ -22,9 +22,9 @@ use crate::error::{Error, Result};
 pub struct ServiceSettings {
     /// The keys of the platform interface. Without a key the interface refuses every request.
     pub platform_keys: Vec<String>,
-    /// How long the response of an idempotency key is kept.
+    /// How long the recorded response of an idempotency key is stored.
     pub idempotency_retention: Duration,
-    /// How long the audit log is kept.
+    /// How long entries of the audit log are stored.
     pub audit_retention: Duration,
 }
 

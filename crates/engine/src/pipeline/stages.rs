@@ -4,8 +4,9 @@
 //! (permission by the body → form of the `Idempotency-Key` → arguments) →
 //! [`ParsedCall::validate`] → run.
 //!
-//! Each stage takes a value that only the stage before it can create. The order is therefore the
-//! same in every code path, in one transaction or in several, and no stage can be skipped.
+//! The argument of each stage is a value that only the stage before it can create. The order is
+//! therefore the same in every code path, in one transaction or in several, and no stage can be
+//! skipped.
 
 use std::sync::Arc;
 

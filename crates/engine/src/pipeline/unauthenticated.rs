@@ -25,7 +25,7 @@ const EXPIRED: &str = "credential.expired";
 const ELSEWHERE: &str = "credential.wrong_interface";
 
 /// The message for an unknown token. The access tokens of a connection that was ended are unknown
-/// as well.
+/// too.
 const UNKNOWN_TOKEN: &str =
     "The token is unknown: it was never issued, or its connection was ended.";
 

@@ -32,11 +32,11 @@ use crate::error::{Error, Issue, Result};
 use crate::operation::Arguments;
 use crate::uploads::{HEAD, TakesFile, UploadedFile, Uploads, file_name, fresh_key};
 
-/// The time that every body may take, whatever its size.
+/// The minimum time limit of a body, whatever its size.
 const BASE_TIME: Duration = Duration::from_secs(30);
 /// Number of received bytes that extend the deadline of a body by one second.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
-/// The longest time that a body may take.
+/// The maximum time limit of a body, whatever its size.
 const MAX_TIME: Duration = Duration::from_secs(300);
 /// The maximum number of parts of a body.
 const MAX_PARTS: usize = 16;

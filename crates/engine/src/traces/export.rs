@@ -226,8 +226,8 @@ fn resource() -> Resource {
         .build()
 }
 
-/// The client of the exporter. The exporter's own errors do not tell why a request failed, so this
-/// client logs the first failure, and the first success after failures.
+/// The client of the exporter. The errors of the exporter do not tell why a request failed. This
+/// client therefore logs the first failure, and the first success after failures.
 #[derive(Debug)]
 struct Collector {
     client: Client,

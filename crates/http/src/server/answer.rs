@@ -228,9 +228,9 @@ struct Sending {
     stream: Option<Arc<ProgressTracker>>,
     reserved_space: Option<Arc<OutboundReservation>>,
     _client_request: Option<CountedRequest>,
-    /// The number of chunks that the connection has not taken yet.
+    /// The number of chunks that are not yet written to the connection.
     pending_chunks: AtomicUsize,
-    /// Wakes the body when the connection takes the last chunk.
+    /// Wakes the body when the last chunk is written to the connection.
     body_waker: AtomicWaker,
 }
 
@@ -281,8 +281,8 @@ impl Drop for Sending {
     }
 }
 
-/// The body of a response. On a stream, the body ends only after the connection has taken all of
-/// it. Until then, the stream can be aborted, which drops the unsent chunks.
+/// The body of a response. On a stream, the body ends only after all of it is written to the
+/// connection. Until then, the stream can be aborted, which drops the unsent chunks.
 pub(super) struct Outgoing {
     body: Body,
     sending: Arc<Sending>,
@@ -325,7 +325,7 @@ impl HttpBody for Outgoing {
     }
 }
 
-/// A chunk of a body, until the connection has taken it.
+/// A chunk of a body, until it is written to the connection.
 pub(super) struct AnswerChunk {
     bytes: Bytes,
     sending: Arc<Sending>,

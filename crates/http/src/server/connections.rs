@@ -252,7 +252,7 @@ impl Connections {
         }
     }
 
-    /// Serves a connection in its own task. If its address is at the limit, closes an idle
+    /// Serves a connection in a separate task. If its address is at the limit, closes an idle
     /// connection of the same address. If there is none, drops the new connection.
     fn admit(
         self: &Arc<Self>,
@@ -389,8 +389,8 @@ impl Connections {
                 }
                 () = &mut closing, if closing_since.is_none() => {}
                 () = activity.until_dismissed() => return,
-                // An incomplete request has changed nothing, and its client could keep it open for
-                // a long time.
+                // An incomplete request has changed nothing, and its client could leave it
+                // incomplete for a long time.
                 () = activity.until_only_incomplete(), if closing_since.is_some() => return,
             }
             connection.as_mut().graceful_shutdown();

@@ -19,11 +19,11 @@ use engine::logging;
 use engine::pipeline::{self, Requester, Service};
 use engine::traces;
 
-/// How long `/metrics` waits for the measurements of a module that queries the database. Later
-/// measurements are left out.
+/// How long `/metrics` waits for the measurements of a module that queries the database. A
+/// measurement that arrives later is omitted.
 const MEASURE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often measurements are aggregated. Between two aggregations, the measurements of 100,000
-/// requests a second take a few megabytes.
+/// requests a second need a few megabytes of memory.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 /// Upper bounds of the latency histogram, in seconds: from a cached read to a full batch of
 /// records.

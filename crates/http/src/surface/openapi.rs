@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 documents, generated from the operation list. Each interface has its own
-//! document.
+//! The OpenAPI 3.1 documents, generated from the operation list. There is one document for each
+//! interface.
 //!
 //! The schemas are those that validate requests, so the documents cannot differ from the behaviour.
 

@@ -37,7 +37,7 @@ use engine::pipeline::{
     self, Outcome, Payload, Quota, Receiving, Request, Requester, Service, error_body,
 };
 
-/// The names of the interface's own headers (rules: errors#answers).
+/// The names of the headers that this interface defines (rules: errors#answers).
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::super::{FilteredList, Findings, Operation, Rules};
 use crate::error::{Error, Issue, MAX_ISSUES, PathSegment, Reason, Result};
 
-/// The issues of a request: the first one of each field. Up to [`MAX_ISSUES`] issues are kept, and
-/// the rest are counted.
+/// The issues of a request: the first issue of each field. Up to [`MAX_ISSUES`] issues are stored,
+/// and the others are only counted.
 pub(super) struct Issues {
     /// The length that paths are cut to. It is 1 for query parameters, so that a parameter has one
     /// issue even if several of its values fail.
@@ -21,15 +21,16 @@ pub(super) struct Issues {
     /// Hashes of the paths whose issues are only counted, so that each path counts once.
     counted: HashSet<u64>,
     fingerprints: RandomState,
-    /// The invalid items of a list that are left out. `None` if any invalid item refuses the
+    /// The invalid items that are removed from a list. `None` if any invalid item refuses the
     /// request.
     invalid_items: Option<InvalidItems>,
 }
 
-/// The maximum number of issues that are kept for one item that is left out.
+/// The maximum number of issues that are stored for one removed item.
 const MAX_ISSUES_OF_ITEM: usize = 20;
 
-/// The invalid items of a list, by index. Issues are kept only for the first items, up to a limit.
+/// The invalid items of a list, by index. Issues are stored only for the first invalid items, up to
+/// a limit.
 struct InvalidItems {
     list: &'static str,
     items: BTreeMap<usize, BTreeMap<Vec<PathSegment>, Reason>>,
@@ -75,7 +76,8 @@ impl Issues {
         }
     }
 
-    /// Leaves out invalid items of a list, if the body asks for that.
+    /// If the body asks for it, starts to collect the invalid items of a list, so that they can be
+    /// removed.
     pub(super) fn filter_invalid_items(&mut self, sifts: Option<&FilteredList>, body: &Value) {
         self.invalid_items = sifts
             .filter(|sifts| body[sifts.field] == sifts.value)
@@ -124,7 +126,7 @@ impl Issues {
     }
 
     /// Adds an issue, unless the field already has one. `reason` is called only if the issue is
-    /// kept, because the function may be slow.
+    /// stored, because the function may be slow.
     pub(super) fn add_with(
         &mut self,
         mut path: Vec<PathSegment>,

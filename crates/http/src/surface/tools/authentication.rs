@@ -239,8 +239,8 @@ pub(super) async fn admit(
     response
 }
 
-/// Reads the body. Returns the request with the body, and the message. The library's own reader has
-/// no deadline, and accepts duplicate keys.
+/// Reads the body. Returns the request with the body, and the message. The protocol library's
+/// reader is not used, because it has no deadline and accepts duplicate keys.
 async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadable> {
     let (mut parts, body) = request.into_parts();
     if parts.method != Method::POST {
@@ -278,7 +278,7 @@ async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unre
     if !essence.trim().eq_ignore_ascii_case("application/json") {
         return invalid_request("the content type must be application/json".into());
     }
-    // The library's own reader refuses forms of `Content-Type` and `Accept` that clients send. Both
+    // The protocol library refuses forms of `Content-Type` and `Accept` that clients send. Both
     // headers are therefore replaced by a form that the library accepts.
     *kind = JSON;
     if takes_json(&parts.headers) {

@@ -17,8 +17,8 @@ const COPIED_KEYWORDS: [&str; 5] = ["type", "enum", "const", "default", "require
 /// ids.
 const COPIED_FORMATS: [&str; 2] = ["date", "date-time"];
 
-/// The tool that creates the object which another tool updates. The schema of the creating tool
-/// describes the fields of both.
+/// The tool that creates the object which another tool updates. Its schema describes the fields;
+/// the schema of the other tool refers to it.
 pub(super) struct CreatingTool {
     pub(super) tool: &'static str,
     pub(super) fields: Value,

@@ -43,8 +43,8 @@ impl Handler {
     }
 
     async fn run(&self, operation: &'static Operation, request: Request) -> Result<Outcome> {
-        // The library runs the call in its own task. A panic there would leave the client without a
-        // response.
+        // The library runs the call in a separate task. A panic there would leave the client
+        // without a response.
         let outcome = AssertUnwindSafe(pipeline::handle(&self.service, operation, request))
             .catch_unwind()
             .await;
