@@ -180,7 +180,7 @@ struct Queue {
 
 enum LogEntry {
     Line(Vec<u8>),
-    /// A request for a notification when everything before it is written.
+    /// A request for a notification when all earlier entries of the queue are written.
     Mark(SyncSender<()>),
 }
 

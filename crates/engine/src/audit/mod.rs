@@ -4,9 +4,8 @@
 //! step of a successful write, in its transaction. Changes outside of operations, such as signing
 //! in, call the same [`write`].
 //!
-//! A row contains only values of fields that are listed for it: the fields that the object's read
-//! returns, and the input fields that the operation lists. Of any other field, the row contains
-//! only the name.
+//! A row contains values of two groups of fields: the fields that the object's read returns, and
+//! the input fields that the operation lists. Of any other field, the row contains only the name.
 
 mod changes;
 mod row;

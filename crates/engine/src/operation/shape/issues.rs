@@ -76,8 +76,7 @@ impl Issues {
         }
     }
 
-    /// If the body asks for it, starts to collect the invalid items of a list, so that they can be
-    /// removed.
+    /// If the body asks to leave out invalid items of a list, starts to collect these items.
     pub(super) fn filter_invalid_items(&mut self, sifts: Option<&FilteredList>, body: &Value) {
         self.invalid_items = sifts
             .filter(|sifts| body[sifts.field] == sifts.value)
