@@ -24,13 +24,14 @@ use super::stay::Stay;
 
 /// Maximum pause between two searches for abandoned carts.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Minimum pause between two searches, even with a very short delay.
+/// Minimum pause between two searches for abandoned carts, even if [`CartAbandonmentDelay`] is very
+/// short.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 /// Maximum time until a cart is checked again, if its portal has reminders switched off.
 const MAX_RECHECK_DELAY: Duration = Duration::from_secs(3_600);
 /// Maximum number of carts that one query returns.
 const BATCH_SIZE: i64 = 100;
-/// Maximum number of batches in one run, so that other writes are not delayed for long.
+/// Maximum number of batches in one search. The limit keeps other writes from waiting for long.
 const MAX_BATCHES: usize = 100;
 
 store::statements! {
@@ -39,12 +40,12 @@ store::statements! {
         where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";
     /// Selects the carts of these stays that still count as abandoned.
     DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1 and reservation_id = any(?2) and due_at <= ?3";
-    /// Selects carts that become due after a timestamp, the latest first. A clock that was ahead
-    /// wrote their times.
+    /// Selects carts whose due time is after a timestamp, the latest first. The service wrote these
+    /// due times while the clock was ahead.
     LATE = "select organization_id, reservation_id from guest_cart where due_at > ?1 order by due_at desc limit ?2";
-    /// Sets the due time of carts to a timestamp, if it is later.
+    /// Sets the due time of a cart to a timestamp, if the stored due time is after that timestamp.
     BRING_FORWARD = engine::some_late!("guest_cart", "reservation_id", "due_at");
-    /// Sets when a cart is checked again; null for never.
+    /// Sets the time at which a cart is checked again. Null: the cart is never checked again.
     SET_DUE_TIME = "update guest_cart set due_at = ?3 where organization_id = ?1 and reservation_id = ?2";
 }
 
@@ -53,7 +54,7 @@ store::statements! {
 pub struct CartAbandonmentDelay(pub Duration);
 
 impl Default for CartAbandonmentDelay {
-    /// Returns one day.
+    /// Returns the default delay of one day.
     fn default() -> Self {
         Self(Duration::from_secs(24 * 3_600))
     }
@@ -78,7 +79,7 @@ pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
 }
 
 /// Corrects due times that were written while the clock was ahead: no cart can be due later than
-/// the delay from now. Returns whether more such carts may remain.
+/// `delay` from now. Returns true if carts with a wrong due time may remain.
 fn bring_forward(tx: &mut Transaction<'_>, delay: Duration, now: Timestamp) -> Result<bool> {
     let latest = now.checked_add(delay).unwrap_or(Timestamp::MAX);
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest)

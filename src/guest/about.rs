@@ -12,7 +12,7 @@ pub enum ManualSubject {
     Door,
     /// Joining the network.
     Wifi,
-    /// Tasks before leaving.
+    /// Tasks of the guest before leaving the flat.
     Leaving,
     /// Any other subject.
     Else,
@@ -20,7 +20,7 @@ pub enum ManualSubject {
 
 impl ManualSubject {
     /// Returns the subject of a manual. A manual that shows the flat's network is about the
-    /// network; for others the icon decides.
+    /// network. For any other manual, the icon decides.
     #[must_use]
     pub fn of(manual: &ManualView) -> Self {
         if manual.wifi.is_some() {

@@ -27,7 +27,7 @@ store::statements! {
     KEEP_TEXT = "insert into accepted_text (organization_id, sha256, text) values (?1, ?2, ?3) on conflict do nothing";
 }
 
-/// The key of the refusal of an agreement whose text is not the one that the guest read.
+/// The key of the error for an agreement whose current text is not the text that the guest read.
 pub const TEXT_CHANGED: &str = "agreement.text_changed";
 
 /// Time and text of an accepted agreement.
@@ -52,8 +52,8 @@ pub struct Acceptance {
 pub(super) struct StoredAcceptance {
     #[serde(flatten)]
     pub proof: Acceptance,
-    /// The language of the values in the text, such as dates; `None` where it is the language of
-    /// the text.
+    /// The language of the values in the text, such as dates. `None`: the values have the language
+    /// of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values_language: Option<String>,
 }

@@ -20,7 +20,7 @@ const FILES_KEY: &str = "guest.files_limit";
 const STAY_KEY: &str = "guest.stay_storage_limit";
 const ORGANIZATION_KEY: &str = "organization.storage_limit";
 
-/// Numbers of bytes of guests' files. They are either the limits, or the bytes in use.
+/// Two numbers of bytes of guests' files: either the limits, or the bytes that are in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
     /// The number of bytes of the files of one stay.
@@ -31,7 +31,7 @@ pub struct UploadLimits {
 }
 
 /// Refuses a file of `size` bytes that would exceed the limit of its stay or of its organization.
-/// `used` is the number of bytes that each already uses.
+/// `used` has the numbers of bytes that the stay and the organization already use.
 pub(super) fn check_space(limits: UploadLimits, used: UploadLimits, size: u64) -> Result<()> {
     for (whose, key, limit, used) in [
         ("stay", STAY_KEY, limits.per_stay, used.per_stay),
@@ -64,7 +64,7 @@ const fn megabytes(bytes: u64) -> u64 {
     bytes >> 20
 }
 
-/// Returns the refusal of an issue beyond the limit.
+/// Returns the error for an issue of a stay that already has the maximum number of issues.
 pub(super) fn too_many_issues() -> Error {
     let issue = Issue::new(&["text"], format!("a stay has at most {ISSUES} issues"));
     Error::issues(vec![issue])
@@ -72,7 +72,7 @@ pub(super) fn too_many_issues() -> Error {
         .with_key(ISSUES_KEY)
 }
 
-/// Returns the refusal of a message beyond the limit.
+/// Returns the error for a message of a stay that already has the maximum number of messages.
 pub(super) fn too_many_messages() -> Error {
     let issue = Issue::new(
         &["text"],
@@ -83,7 +83,7 @@ pub(super) fn too_many_messages() -> Error {
         .with_key(MESSAGES_KEY)
 }
 
-/// Returns the refusal of answers beyond the limit.
+/// Returns the error for answers that exceed the maximum number of bytes of a stay's answers.
 pub(super) fn too_long_answers() -> Error {
     let issue = Issue::new(
         &["answers"],
@@ -94,7 +94,7 @@ pub(super) fn too_long_answers() -> Error {
         .with_key(ANSWERS_KEY)
 }
 
-/// Returns the refusal of a file beyond the limit of a step.
+/// Returns the error for a file of a step that already has the maximum number of files.
 pub(super) fn too_many_files() -> Error {
     let issue = Issue::new(
         &["file"],

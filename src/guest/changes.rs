@@ -1,15 +1,15 @@
 //! The changes that guests make, in order, for the platform to follow (rules:
 //! submissions#changes-of-guests).
 //!
-//! Each change has a cursor, the next number of its organization. A write begins by locking its
-//! organization and holds the lock until its commit, on every node. When a write takes a number,
-//! the write with the previous number has committed. So numbers become visible in order, without
-//! gaps or duplicates. A reader that has read up to a number has seen every lower number, and no
-//! lower number can appear later.
+//! Each change has a cursor: a number that is one greater than the previous cursor of its
+//! organization. On every node, a write begins by locking its organization, and its commit releases
+//! the lock. When a write gets its cursor, the write with the previous cursor has committed. So
+//! cursors become visible in order, without gaps or duplicates. A reader that has read up to a
+//! cursor has seen every lower cursor, and no lower cursor can appear later.
 //!
-//! Old changes are deleted from the front, so the kept changes have no gap, and a cursor alone
-//! tells whether changes after it are deleted. A change stays when its reservation is deleted,
-//! because its deletion would leave a gap.
+//! Old changes are deleted in the order of their cursors, so the stored changes have no gap, and a
+//! cursor alone tells whether changes after it are deleted. The deletion of a reservation does not
+//! delete its changes, because that would leave a gap.
 
 use std::time::Duration;
 
@@ -41,8 +41,8 @@ const SWEEP_BATCH: i64 = 500;
 const SWEEP_LOCK: i64 = 0x6368_616e_6765;
 
 store::statements! {
-    /// Takes the next cursor of an organization. Its time is never earlier than that of the
-    /// previous cursor.
+    /// Assigns the next cursor of an organization. The time of a cursor is never earlier than that
+    /// of the previous cursor.
     NEXT = "insert into guest_change_cursor (organization_id, latest, latest_at) values (?1, 1, ?2)
         on conflict (organization_id) do update set latest = guest_change_cursor.latest + 1,
         latest_at = case when excluded.latest_at > guest_change_cursor.latest_at then excluded.latest_at else guest_change_cursor.latest_at end
@@ -52,15 +52,15 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     /// Selects the last cursor that an organization has assigned.
     LATEST = "select latest from guest_change_cursor where organization_id = ?1";
-    /// Selects the first cursor that is kept.
+    /// Selects the lowest cursor whose change is still stored.
     OLDEST = "select min(cursor) from guest_change where organization_id = ?1";
     /// Selects the changes after a cursor.
     CHANGES_AFTER = "select cursor, kind, reservation_id, step_id, occurred_at, details from guest_change where organization_id = ?1 and cursor > ?2
         order by cursor limit ?3";
-    /// Selects old changes, the oldest first.
+    /// Selects changes that occurred before a timestamp, the oldest first.
     OLD = "select organization_id, cursor from guest_change where occurred_at < ?1 order by occurred_at, organization_id, cursor limit ?2";
-    /// Deletes the old changes of an organization up to a cursor. Times rise with cursors, so this
-    /// leaves no gap.
+    /// Deletes the changes of an organization that occurred before a timestamp, up to a cursor.
+    /// Times rise with cursors, so the deletion leaves no gap.
     REMOVE = "delete from guest_change where organization_id = ?1 and cursor <= ?2 and occurred_at < ?3";
 }
 
@@ -276,7 +276,7 @@ fn list(context: &mut Context<'_, '_>, input: ListGuestChanges) -> Result<GuestC
     Ok(GuestChanges { items, next })
 }
 
-/// Deletes changes after their retention. Returns true when more of them may remain.
+/// Deletes changes whose retention is over. Returns true if more expired changes may remain.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let Ok(oldest) = now.checked_sub(RETENTION) else {
         return Ok(false);
@@ -294,10 +294,11 @@ pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     Ok(i64::try_from(rows.len()).unwrap_or(0) >= SWEEP_BATCH)
 }
 
-/// The range of cursors whose changes are kept.
+/// The range of cursors whose changes are still stored.
 #[derive(Debug, Clone, Copy)]
 struct KeptChanges {
-    /// The first kept cursor. If no change is kept, the next cursor to be assigned.
+    /// The lowest cursor whose change is stored. If no change is stored, the next cursor that will
+    /// be assigned.
     oldest: i64,
     /// The last cursor that was assigned.
     latest: i64,
@@ -342,7 +343,8 @@ mod tests {
     }
 
     proptest! {
-        /// A reader whose cursor is accepted misses nothing: all changes after the cursor are kept.
+        /// A reader whose cursor is accepted misses nothing: all changes after the cursor are still
+        /// stored.
         #[test]
         fn a_reader_with_a_valid_cursor_misses_no_change(latest in 0..20_i64, swept in 0..20_i64, after in prop::option::of(-3..25_i64)) {
             let swept = swept.min(latest);

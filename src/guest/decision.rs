@@ -25,13 +25,13 @@ pub(super) struct StoredSubmission {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Decision {
-    /// The time of the decision; `None` while the latest submission waits for staff, and where it
-    /// was approved without staff.
+    /// The time of the decision. `None` while the latest submission waits for staff, and if the
+    /// submission was approved without staff.
     pub decided_at: Option<Moment>,
     /// The name of the member or API key who decided.
     pub decided_by: Option<String>,
-    /// The message of the last request for changes. It is kept after the next submission, for
-    /// readers of that submission.
+    /// The message of the last request for changes. It remains stored after the guest submits
+    /// again, for staff who read the new submission.
     pub message: Option<String>,
     /// The steps that the guest is asked to change, while changes are requested.
     pub requested_step_ids: Vec<Uuid>,

@@ -60,7 +60,7 @@ pub(crate) fn stay_url(
     Ok(page_address(context.public_url(), host, token))
 }
 
-/// Returns the hosts of the reservations that have a domain, by reservation.
+/// Returns the hosts of those reservations that have a domain, by the reservation's id.
 pub(crate) fn hosts(
     context: &mut Context<'_, '_>,
     reservations: Vec<Uuid>,
@@ -104,9 +104,9 @@ pub(crate) fn hosts(
     Ok(hosts.collect())
 }
 
-/// Decides which requests a host serves that is not the host of the public URL. A host of a custom
-/// URL serves the guest's page and the guest interface, for the stays of its organization, and
-/// `/healthz`; any other path is a 404. A host that is not registered serves everything.
+/// Decides whether a host other than the host of the public URL serves a request. The host of a
+/// custom URL serves the guest's page and the guest interface, for the stays of its organization,
+/// and `/healthz`. Any other path on it is a 404. A host that is not registered serves every path.
 pub(crate) fn gate(
     service: Arc<Service>,
     host_request: HostRequest,

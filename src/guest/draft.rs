@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::portals::{Branding, BrandingFields, Portal, PortalFields};
 
-/// Fields of a resource, stored as they were sent.
+/// Fields of a resource, stored as the client sent them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct DraftFields<T>(Value, #[serde(skip)] PhantomData<T>);
@@ -33,7 +33,8 @@ impl<T: JsonSchema> JsonSchema for DraftFields<T> {
     }
 }
 
-/// Gives the schema of a resource's fields another name, so that both can be published.
+/// Gives the schema of a resource's fields a second name, because the published documents also
+/// contain the schema of these fields under their first name.
 struct FieldsSchema<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for FieldsSchema<T> {
@@ -47,8 +48,8 @@ impl<T: JsonSchema> JsonSchema for FieldsSchema<T> {
 }
 
 impl<T: DeserializeOwned + Default> DraftFields<T> {
-    /// Parses the fields. Returns the default if they do not parse, because another version of the
-    /// service may have stored them.
+    /// Parses the fields. Returns the default value if they do not parse, because another version
+    /// of the service may have stored them.
     fn fields(&self) -> T {
         T::deserialize(&self.0).unwrap_or_default()
     }
@@ -89,8 +90,8 @@ impl DraftText {
         }
     }
 
-    /// Links the text by its id; null removes the link, and a field that was not sent changes
-    /// nothing.
+    /// Applies the field to the link of a text. A text sets the link to `id`, null removes the
+    /// link, and a field that was not sent changes nothing.
     fn link(&self, link: &mut Option<Uuid>, id: Uuid) {
         match self {
             Self::Absent => {}

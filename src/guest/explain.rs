@@ -368,7 +368,7 @@ fn manuals(
 }
 
 /// The texts that an explanation checks, in the guest's language, and the values of the custom
-/// fields that they name.
+/// fields that these texts name.
 struct TextsOfGuest {
     texts: Texts,
     custom: CustomValues,
@@ -376,8 +376,8 @@ struct TextsOfGuest {
 }
 
 impl TextsOfGuest {
-    /// Reads the linked texts. `others` are further texts that may contain placeholders of custom
-    /// fields.
+    /// Reads the linked texts. `others` are texts besides the linked ones that may contain
+    /// placeholders of custom fields.
     fn load<'t>(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -452,7 +452,7 @@ fn hidden_texts_of_portal(context: &mut Context<'_, '_>, stay: &Stay) -> Result<
     Ok(guest_texts.hidden(&guest_texts.values(stay), fields))
 }
 
-/// Returns the reason for a placeholder without a value.
+/// Returns the reason that an explanation gives for a placeholder without a value.
 fn value_missing(missing: &MissingPlaceholder) -> Reason {
     Reason::new("value_missing", missing.message()).with(Facts {
         name: Some(format!("{{{{{}}}}}", missing.name)),
@@ -473,7 +473,7 @@ fn languages(
     languages.into_iter().cloned().collect()
 }
 
-/// Returns the reason for a result of the visibility rules.
+/// Returns the reason that an explanation gives for a result of the visibility rules.
 fn visibility_reason(visibility: &Visibility) -> Reason {
     let facts = match visibility {
         Visibility::Visible | Visibility::OutOfSeason => None,
@@ -508,7 +508,8 @@ fn visibility_reason(visibility: &Visibility) -> Reason {
     }
 }
 
-/// Returns the ids of the entities that reach the flat, each with its closest assignment.
+/// Returns the ids of the entities that are assigned to the flat, its group, its tags or its
+/// portal, each with its closest assignment.
 fn closest_assignments(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,
@@ -580,7 +581,7 @@ fn with_unit(number: i64, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns the reason for a verdict of the targeting rules.
+/// Returns the reason that an explanation gives for a verdict of the targeting rules.
 fn targeting_reason(verdict: TargetingVerdict, rules: &Targeting, stay: &TargetingInput) -> Reason {
     let (nights, days) = (
         precheck::days_between(stay.check_in, stay.check_out),

@@ -1,5 +1,5 @@
-//! The extras that a guest can order, and the guest's cart. `abandonment.rs` finds carts that the
-//! guest has left.
+//! The extras that a guest can order, and the guest's cart. `abandonment.rs` finds carts that
+//! guests have abandoned.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ store::statements! {
     PUT_CART = "insert into guest_cart (organization_id, reservation_id, changed_at, due_at, doc) values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, reservation_id) do update set changed_at = excluded.changed_at, due_at = excluded.due_at,
         doc = excluded.doc";
-    /// Empties the carts of stays.
+    /// Deletes the carts of stays.
     EMPTY = "delete from guest_cart where organization_id = ?1 and reservation_id = any(?2)";
 }
 
@@ -156,7 +156,7 @@ fn field<T: DeserializeOwned>(upsell: &Object, name: &str) -> Option<T> {
     serde_json::from_value(upsell.get(name)?.clone()).ok()
 }
 
-/// Returns an issue for each extra that appears earlier in the list.
+/// Returns an issue for each item whose extra an earlier item of the list already names.
 fn repeated_items(items: &[CartItem]) -> Vec<Issue> {
     let mut seen = HashSet::new();
     let mut issues = Vec::new();
@@ -210,8 +210,8 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
     if let Some(row) = context.row(&RECORDED_CART, values![stay.id])? {
         let Json(recorded): Json<Cart> = row.get(0)?;
         if recorded == cart {
-            // This cart is already recorded as abandoned. To write it again would record it a
-            // second time.
+            // This cart is already recorded as abandoned. Another write of the same cart would
+            // cause a second record.
             return Ok(cart);
         }
     }
@@ -262,7 +262,7 @@ fn check_not_cancelled(stay: &Stay) -> Result<()> {
     Ok(())
 }
 
-/// Empties the carts of stays.
+/// Deletes the carts of stays.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_deferred(&EMPTY, values![reservations])
 }

@@ -143,7 +143,7 @@ fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<StoredFlag> {
         (ReviewRule::Always, _) => vec![whole()],
         (ReviewRule::Questions, Some(answers)) => {
             let flagged = precheck::flagged_questions(&step.questions, answers);
-            // If no option is flagged, the step is flagged even without any answer.
+            // If the step's questions have no flagged option, any answers flag the step as a whole.
             if flagged.is_empty() && !precheck::has_flags(&step.questions) {
                 return vec![whole()];
             }

@@ -13,11 +13,12 @@ use store::{Json, Row, Transaction, Value};
 use uuid::Uuid;
 
 store::statements! {
-    /// Selects the reservations that stay tokens open, with their organizations and the tokens.
+    /// Selects the reservations that the given stay tokens open, with their organizations and the
+    /// tokens.
     STAYS = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision, l.token from guest_link l
         join organization o on o.id = l.organization_id where l.organization_id = any(?1) and l.token = any(?2) and o.erased_at is null";
-    /// Selects the previews that tokens open, with their organizations, the hashes of the tokens,
-    /// and the ends of the previews.
+    /// Selects the previews that the given tokens open, with their organizations, the hashes of the
+    /// tokens, and the ends of the previews.
     PREVIEWS = "select p.id, o.id, o.doc, o.revision, o.stream_revision, p.token_hash, p.expires_at from portal_preview p
         join organization o on o.id = p.organization_id where p.organization_id = any(?1) and p.token_hash = any(?2) and o.erased_at is null";
 }
@@ -63,7 +64,7 @@ fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String,
     Ok(callers)
 }
 
-/// Returns the organizations that tokens name, each once.
+/// Returns the organizations whose ids the tokens contain, each once.
 fn organizations(prefix: &str, tokens: &[String]) -> Vec<Uuid> {
     let organizations: BTreeSet<Uuid> = tokens
         .iter()

@@ -1,6 +1,6 @@
-//! The manuals that a guest can read: those that reach the flat and are visible now, under their
-//! headings (rules: stays#guest-view; manuals#assigned-manuals). `manuals/visibility.rs` has the
-//! rules of visibility.
+//! The manuals that a guest can read, under their headings (rules: stays#guest-view;
+//! manuals#assigned-manuals). A guest can read a manual if an assignment reaches the flat and the
+//! manual is visible now. `manuals/visibility.rs` has the rules of visibility.
 
 use std::collections::HashMap;
 use std::ops::Not;

@@ -46,7 +46,7 @@ impl StayStage {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenStepInput {
     pub id: Uuid,
-    /// Whether the step lets the guest submit.
+    /// Whether the step's data allows the guest to submit.
     pub is_ready: bool,
     /// Time of the last save of the step, or of the last file that was added to it; `None` if never.
     pub last_input_at: Option<Moment>,

@@ -113,7 +113,7 @@ pub(super) struct StoredCharge {
     pub is_cancelled_with_stay: bool,
 }
 
-/// A notice about a charge to the platform.
+/// A notice to the platform about a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChargeNoticeKind {
     /// The charge is due.
@@ -205,7 +205,7 @@ impl StoredCharge {
 
     /// Adapts the charge to a change of the stay: updates the due and release times of a deposit,
     /// and cancels an unpaid charge if the stay is cancelled. Returns whether anything changed.
-    /// `stay_times` is `None` while the stay has no flat; the times of the charge are kept then.
+    /// `stay_times` is `None` while the stay has no flat; the charge's times do not change then.
     pub(super) fn follow_stay(
         &mut self,
         is_cancelled: bool,
@@ -390,8 +390,8 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// Compares with the rules: only a paid deposit can be released, and a cancelled or
-        /// released charge cannot become paid or failed. The same report twice changes nothing.
+        /// Compares `report` with the rules: only a paid deposit can be released, and a cancelled
+        /// or released charge cannot become paid or failed. A repeated report changes nothing.
         #[test]
         fn an_outcome_is_taken_where_it_can_be(
             kind in select(ChargeKind::VARIANTS), status in select(ChargeStatus::VARIANTS), new_status in select(ReportedStatus::VARIANTS),

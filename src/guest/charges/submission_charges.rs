@@ -47,17 +47,17 @@ struct Price {
     terms: DepositTerms,
 }
 
-/// A charge that a submission requires. Without a price no new charge is made, but an existing one
-/// is kept.
+/// A charge that a submission requires. Without a price, no new charge is written, and an existing
+/// charge is not cancelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RequestedCharge {
     subject: ChargeSubject,
     price: Option<Price>,
 }
 
-/// Writes the charges of a submission, and cancels those that another choice replaces. The caller
-/// has already recorded the submission, so the notices of due charges come after it in the list of
-/// changes.
+/// Writes the charges of a submission, and cancels existing charges for choices that the guest has
+/// replaced. The caller has already recorded the submission, so the notices of due charges come
+/// after it in the list of changes.
 pub(in crate::guest) fn save_submission_charges(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     proptest! {
-        /// The rule on resubmission: an unchanged choice charges nothing again, and another choice
+        /// The rule on resubmission: an unchanged choice adds no charge, and a changed choice
         /// cancels unpaid charges.
         #[test]
         fn a_resubmission_charges_what_is_new_and_cancels_what_is_not_wanted(

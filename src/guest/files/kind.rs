@@ -51,7 +51,7 @@ fn extensions(content_type: &str) -> &'static [&'static str] {
     }
 }
 
-/// Maximum number of characters in a name.
+/// Maximum number of characters in a file name.
 const NAME_LENGTH: usize = 200;
 /// Maximum number of characters after the last dot that count as a file extension.
 const EXTENSION_LENGTH: usize = 5;
@@ -165,7 +165,8 @@ mod tests {
             prop_assert_eq!(with_extension(&once, "image/png"), once);
         }
 
-        /// Bytes after a known beginning change nothing. Bytes before it make the file unknown.
+        /// Bytes after the first bytes of an accepted type do not change the detected type. Bytes
+        /// before them make the type unknown.
         #[test]
         fn only_the_first_bytes_decide_the_media_type(rest in prop::collection::vec(any::<u8>(), 0..60), before in 1..=255_u8) {
             for (beginning, expected) in BEGINNINGS {

@@ -29,7 +29,7 @@ store::statements! {
     /// Sums the bytes of the files of a stay, and of its organization.
     STORED_BYTES = "select cast(coalesce(sum(case when reservation_id = ?2 then size end), 0) as bigint),
         cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
-    /// Queues a key for removal. No row has this key.
+    /// Queues a key for removal. No row has this key, so only its bytes are deleted.
     QUEUE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
     /// Queues the keys of the given files for removal.
     QUEUE_FILES = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
@@ -56,7 +56,7 @@ pub(super) struct FileDocument {
     pub document_type: Option<String>,
     /// The SHA-256 of the bytes, in base64.
     pub digest: Option<String>,
-    /// The key that the sender chose for the file.
+    /// The UUID that the sender chose for the file, by which a repeated upload is recognized.
     pub form_key: Option<Uuid>,
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn of_stays(
         .collect()
 }
 
-/// Inserts a file of a step. `due` is the time of the first check of its retention.
+/// Inserts a file of a step. `due` is the time at which the file's retention is first checked.
 pub(super) fn insert(
     context: &mut Context<'_, '_>,
     reservation: Uuid,

@@ -1,10 +1,10 @@
 //! Background work that deletes files: files after their retention, bytes whose rows are deleted,
 //! and bytes that have no row.
 //!
-//! One transaction deletes a row and queues its key for removal, so every row has its bytes. Any
+//! One transaction deletes a row and queues its key for removal, so no row lacks its bytes. Any
 //! node deletes the bytes of queued keys. Two nodes may delete the same bytes without harm. A
 //! process that ends while it receives a file leaves bytes without a row and without a queued key.
-//! Once an hour, one node finds such bytes by listing all keys.
+//! Once an hour, one node finds these bytes by listing all keys.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 const MAX_CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 /// Number of rows or keys in one transaction.
 const BATCH_SIZE: usize = 100;
-/// Maximum number of batches in one run, so that other writes are not delayed for long.
+/// Maximum number of batches in one sweep. The limit keeps other writes from waiting for long.
 const MAX_BATCHES: usize = 100;
 /// Number of listed keys that one query looks up.
 const LOOKUP_SIZE: usize = 500;
@@ -43,37 +43,40 @@ const LOOKUP_SIZE: usize = 500;
 const MAX_CONCURRENT: usize = 8;
 /// Time between two listings of all keys in the storage.
 const LISTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
-/// Minimum age of bytes without a row before they are deleted. A younger file may still be in a
-/// transaction.
+/// Minimum age of bytes without a row before they are deleted. The transaction that inserts the row
+/// of younger bytes may not have committed yet.
 const MIN_AGE: SignedDuration = SignedDuration::from_hours(1);
-/// The name of the duty that lists all keys. A duty is periodic work that one node takes for all.
+/// The name of the duty that lists all keys. A duty is periodic work that one node does for all
+/// nodes.
 const DUTY: &str = "unnamed_files";
 
 store::statements! {
     /// Selects files whose retention is due for a check.
     DUE = "select f.organization_id, f.id from guest_file f join organization o on o.id = f.organization_id
         where f.due_at <= ?1 and o.erased_at is null order by f.due_at limit ?2";
-    /// Selects those of these files that are still due, with their stays.
+    /// Selects those of the given files that are still due, with their stays.
     DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1 and id = any(?2) and due_at <= ?3";
     /// Sets the time of a file's next check.
     SET_NEXT_CHECK = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
     /// Queues a folder, so that all files in it are deleted.
     QUEUE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
-    /// Selects files whose next check is after a timestamp, the latest first. A clock that was
-    /// ahead wrote these times.
+    /// Selects files whose next check is after a timestamp, the latest first. The service wrote
+    /// these times while the clock was ahead.
     LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc limit ?2";
-    /// Sets the time of the next check of files to a timestamp, if it is later.
+    /// Sets the time of a file's next check to a timestamp, if the stored time is after that
+    /// timestamp.
     BRING_FORWARD = engine::some_late!("guest_file", "id", "due_at");
-    /// Selects queued keys after an organization and key.
+    /// Selects queued keys in the order of organization and key, starting after a given
+    /// organization and key.
     QUEUED_KEYS = "select organization_id, key from file_removal where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
     /// Removes a key from the queue, because its bytes are deleted.
     DEQUEUE = "delete from file_removal where organization_id = ?1 and key = ?2";
-    /// Selects those of these keys that have a row.
+    /// Selects those of the given keys that have a row.
     KEYS_WITH_ROW = "select f.key from guest_file f join organization o on o.id = f.organization_id where f.key = any(?1) and o.erased_at is null";
-    /// Takes a duty that is due, and sets its next time. A duty with a later due time was set by a
-    /// clock that was ahead, so it counts as due.
+    /// Claims a duty that is due, and sets the time at which it is next due. A duty whose due time
+    /// is after that time counts as due, because a clock that was ahead set it.
     TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and (due_at <= ?2 or due_at > ?3)";
-    /// Takes a duty that has no row yet, and sets its next time.
+    /// Claims a duty that has no row yet, and sets the time at which it is next due.
     BEGIN_DUTY = "insert into duty (name, due_at) values (?1, ?2) on conflict do nothing";
 }
 
@@ -98,8 +101,8 @@ fn retention_end(
     check_out.checked_add(retention).unwrap_or(Timestamp::MAX)
 }
 
-/// Returns the next time at which the retention of a stay's files is checked: its end according to
-/// the current dates, but within a day.
+/// Returns the next time at which the retention of a stay's files is checked: the end of the
+/// retention by the stay's current dates, or one day from now if that is earlier.
 pub(super) fn next_retention_check(
     context: &Context<'_, '_>,
     reservation: &Reservation,
@@ -174,7 +177,8 @@ fn log_failure(result: Result<()>, message: &str) {
     }
 }
 
-/// Checks the files that are due, and removes those whose retention is over.
+/// Checks the retention of the files that are due for a check, and removes the files whose
+/// retention is over.
 async fn remove_expired(service: &Arc<Service>) -> Result<()> {
     let latest = service.clock.now().checked_add(MAX_CHECK_INTERVAL);
     let latest = latest.unwrap_or(Timestamp::MAX);
@@ -210,7 +214,7 @@ async fn remove_expired(service: &Arc<Service>) -> Result<()> {
     Ok(())
 }
 
-/// Removes those files whose retention is over, and sets the next check of the others.
+/// Removes those of the given files whose retention is over, and sets the next check of the others.
 fn check_retention(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -336,7 +340,7 @@ async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
     uploads.files.delete(key).await.map_err(Error::unavailable)
 }
 
-/// Deletes bytes that have no row, once an hour, on the first node that takes the duty.
+/// Deletes bytes that have no row, once an hour, on the node that claims the duty.
 async fn remove_without_row(service: &Arc<Service>) -> Result<()> {
     let Some(uploads) = service.app_state.extension::<Uploads>() else {
         return Ok(());
@@ -355,7 +359,7 @@ async fn remove_without_row(service: &Arc<Service>) -> Result<()> {
         return Ok(());
     }
     let oldest = now.checked_sub(MIN_AGE).unwrap_or(Timestamp::MIN);
-    // A key in another form was not created by this service, so its file is kept.
+    // This service did not create a key in another form, so the bytes of that key are not deleted.
     let is_old = move |key: &str| created_at(key).is_some_and(|created| created <= oldest);
     uploads
         .files
