@@ -100,8 +100,8 @@ pub(super) fn send(
     })
 }
 
-/// Returns the latest messages of a stay, oldest first. The limit of messages of a stay bounds their
-/// number.
+/// Returns the latest messages of a stay, oldest first. The limit of messages of a stay bounds
+/// their number.
 pub(super) fn latest(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<Message>> {
     read(&context.rows(&LATEST, values![reservation, bounds::MESSAGES])?)
 }

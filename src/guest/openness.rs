@@ -48,12 +48,13 @@ pub(super) struct OpenStepInput {
     pub id: Uuid,
     /// Whether the step's data allows the guest to submit.
     pub is_ready: bool,
-    /// Time of the last save of the step, or of the last file that was added to it; `None` if never.
+    /// Time of the last save of the step, or of the last upload in it, whichever is later. `None`
+    /// if neither exists.
     pub last_input_at: Option<Moment>,
 }
 
-/// Returns the ids of the steps that are open again after a submission, in order. Before the first
-/// submission and from the check-in time on, there are none.
+/// Returns the ids of the steps that are open again after a submission, in the order of `steps`.
+/// Before the first submission and from the check-in time on, no step is open again.
 pub(super) fn open_steps(
     submitted: Option<&StoredSubmission>,
     steps: impl IntoIterator<Item = OpenStepInput>,

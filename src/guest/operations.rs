@@ -62,7 +62,7 @@ const MESSAGES: PageLimits = PageLimits {
 };
 
 store::statements! {
-    /// Deletes the links of deleted reservations, which closes their stays.
+    /// Deletes the links of deleted reservations, so that these links no longer open a stay.
     DELETE_GUEST_LINKS = "delete from guest_link where organization_id = ?1 and reservation_id = any(?2)";
     /// Selects the stay token of a reservation.
     STAY_TOKEN = "select token from guest_link where organization_id = ?1 and reservation_id = ?2";
@@ -307,8 +307,8 @@ fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
     view_at(context, stay, &setup, input.at.map(|at| at.0))
 }
 
-/// Builds the view of a stay at the time `at`, or now. A view of now is cached until the passage of
-/// time changes it.
+/// Builds the view of a stay at the time `at`, or at the current time without `at`. A view at the
+/// current time is cached until the time at which it changes.
 pub(super) fn view_at(
     context: &mut Context<'_, '_>,
     stay: Stay,

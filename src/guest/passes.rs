@@ -58,11 +58,11 @@ store::statements! {
     REGISTER = "insert into pass_registration (organization_id, reservation_id, device_id, push_token, told_at) values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, reservation_id, device_id) do update
         set push_token = excluded.push_token, told_at = excluded.told_at, attempts = 0, next_push_at = null";
-    /// Removes a device from the pass of a stay.
+    /// Deletes the registration of a device for the pass of a stay.
     UNREGISTER = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3";
-    /// Removes all devices from the passes of stays.
+    /// Deletes the registrations of all devices for the passes of the given stays.
     FORGET = "delete from pass_registration where organization_id = ?1 and reservation_id = any(?2)";
-    /// Selects the last known hash of a pass's content, and when the content changed.
+    /// Selects the last known hash of a pass's content, and the time at which the content changed.
     STATE = "select content_hash, changed_at from pass_state where organization_id = ?1 and reservation_id = ?2";
     /// Stores the hash of a pass's content.
     PUT_STATE = "insert into pass_state (organization_id, reservation_id, content_hash, changed_at) values (?1, ?2, ?3, ?4)
@@ -113,7 +113,7 @@ pub(crate) struct RegisteredPass {
     pub token: String,
 }
 
-/// The result of a registration.
+/// The result of registering a device for a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RegistrationOutcome {
     /// The device did not have the pass before.
@@ -158,8 +158,9 @@ fn pass(context: &mut Context<'_, '_>, _: GetPass) -> Result<PassView> {
     })
 }
 
-/// Returns the door codes that are valid now, those of the stay itself first. Also returns the next
-/// time at which a code becomes valid or expires. A stay that is not confirmed has no codes.
+/// Returns the door codes that are valid now. The codes whose record names the stay come first.
+/// Also returns the next time at which a code becomes valid or expires. A stay that is not
+/// confirmed has no codes.
 fn door_codes(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -203,8 +204,8 @@ fn timestamp_of(record: &Object, name: &str) -> Option<Timestamp> {
 }
 
 /// Returns the door code of a record if it is valid for a stay now. The boolean tells whether the
-/// record names the stay. A record that names no stay must be for the stay's flat, and for a time
-/// that overlaps the stay.
+/// record names the stay. If the record names no stay, its code must be for the stay's flat, and
+/// for a time that overlaps the stay.
 fn valid_code(
     record: &Object,
     reservation: Uuid,
@@ -320,7 +321,8 @@ pub(crate) fn register(
     })
 }
 
-/// Removes one device from the pass of a stay. Without a device, removes all devices.
+/// Deletes the registration of a device for the pass of a stay. Without a device, deletes the
+/// registrations of all devices for this pass.
 pub(crate) fn unregister(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -335,7 +337,8 @@ pub(crate) fn unregister(
     }
 }
 
-/// Returns when the content of a pass last changed; `None` if `hash` differs from the stored hash.
+/// Returns the time at which the content of a pass last changed; `None` if `hash` differs from the
+/// stored hash.
 pub(crate) fn changed_at(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -349,9 +352,9 @@ pub(crate) fn changed_at(
     Ok((stored_hash == hash).then_some(changed_at))
 }
 
-/// Stores the hash of a pass's new content, and returns the time of the change. Each change is at
-/// least a second after the previous one, because devices ask for changes with a precision of
-/// seconds.
+/// Stores the hash of a pass's new content, and returns the time of the change. This time is at
+/// least a second after the time of the previous change, because devices ask for changes with a
+/// precision of seconds.
 pub(crate) fn record_pass_change(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -396,7 +399,8 @@ pub(super) fn open_context<'c, 't>(
     )
 }
 
-/// Deletes the passes of deleted reservations.
+/// Deletes the registrations for the passes of deleted reservations, and the hashes of these
+/// passes.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_deferred(&FORGET, values![reservations])?;
     context.execute_deferred(&FORGET_STATES, values![reservations])

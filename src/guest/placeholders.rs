@@ -120,7 +120,7 @@ pub(super) struct Values<'s> {
 }
 
 impl<'s> Values<'s> {
-    /// Creates the values of a stay. A preview hides the password.
+    /// Collects the values for a stay. A preview shows [`HIDDEN`] instead of the password.
     pub(super) fn of(
         stay: &'s Stay,
         custom: &'s CustomValues,
@@ -331,8 +331,8 @@ pub(super) fn custom_values<'t>(
     Ok(names.into_iter().map(value).collect())
 }
 
-/// Returns a step with its own texts filled; `None` if a text that the guest must answer contains a
-/// placeholder without a value.
+/// Returns a step whose own texts have values in place of placeholders. Returns `None` if its
+/// agreement, a question or an option contains a placeholder without a value.
 pub(super) fn filled_step(
     step: &Arc<Step>,
     texts: &Texts,
@@ -355,8 +355,8 @@ pub(super) fn filled_step(
     }
 }
 
-/// Returns the first placeholder without a value in the texts that the guest must answer: the text
-/// of an agreement, the questions and their options.
+/// Returns the first placeholder without a value in the texts to which the guest's answer refers:
+/// the text of an agreement, the questions and their options.
 pub(super) fn missing_of_step(
     step: &Step,
     texts: &Texts,

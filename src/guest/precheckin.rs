@@ -39,7 +39,7 @@ store::statements! {
     PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc, acceptance) values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc,
         acceptance = excluded.acceptance";
-    /// Writes a submission, whether it is the first one or not.
+    /// Inserts the submission of a stay, or replaces the previous submission.
     SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at, property_id, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, reservation_id) do update set status = excluded.status, submitted_at = excluded.submitted_at,
@@ -87,8 +87,8 @@ pub(super) struct Precheckin {
 }
 
 impl Precheckin {
-    /// Loads the pre-check-in of a stay. `steps` are the steps that reach the flat, as [`steps_reaching`]
-    /// returns them.
+    /// Loads the pre-check-in of a stay. `steps` are the steps that reach the flat, as returned by
+    /// [`steps_reaching`].
     pub(super) fn load(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -119,8 +119,8 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Builds the pre-check-in of a stay whose answers, files and submission are already read, as
-    /// for a list.
+    /// Builds the pre-check-in of a stay whose answers, files and submission are already read. A
+    /// list reads them for many stays at once.
     pub(super) fn of_list(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -138,9 +138,10 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Compares the saved choices and the accepted texts with the current ones. A choice or a text
-    /// that belongs to the last submission is not asked for again. If the guest made no choice
-    /// because nothing was offered then, the choice is asked for.
+    /// Compares the guest's saved choices and accepted texts with the current ones, and marks those
+    /// that the guest is asked for again. A choice or a text in the last submission is not asked
+    /// for again. If the submission has no choice because nothing was offered then, the guest is
+    /// asked for a choice.
     fn compare(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -269,8 +270,8 @@ impl Precheckin {
         }
         let raised = flags::raised_flags(&self.steps, stay.reservation.check_in);
         let status = self.outcome(stay, &raised);
-        // The submission is not earlier than any saved answer, so it contains all of them, even if
-        // the clock went back.
+        // The submission gets the time of the latest saved answer if the clock went back since
+        // then. An answer with a later time would count as saved after the submission.
         let input_times = self
             .steps
             .iter()
@@ -327,7 +328,7 @@ impl Precheckin {
         input.outcome()
     }
 
-    /// Returns the flags of the submission, and those that other systems reported.
+    /// Returns the flags of the stored submission, and the flags that other systems reported.
     pub(super) fn flags(&self) -> Vec<StoredFlag> {
         let submitted = self.submitted.as_ref();
         let stored = submitted.map(|submitted| submitted.decision.flags.as_slice());
@@ -335,8 +336,8 @@ impl Precheckin {
     }
 
     /// Updates the submission after a new report about a step. If the report returns the step to
-    /// the guest, changes are requested. If the report was the last missing result and nothing else
-    /// holds the submission, it is approved.
+    /// the guest, the status of the submission becomes `changes_requested`. If the report was the
+    /// last missing result and the submission needs no review, the submission is approved.
     pub(super) fn apply_report(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -379,9 +380,9 @@ impl Precheckin {
         review::put_decision(context, stay.id, status, &decision)
     }
 
-    /// Checks that the guest may save a `step`, or submit if `step` is `None`. Fails with 403 if
-    /// pre-check-in is switched off. Fails with 409 after the stay, for a step that is not open,
-    /// and for a submission without any change.
+    /// Checks that the guest may save `step`, or that the guest may submit if `step` is `None`.
+    /// Fails with 403 if pre-check-in is switched off. Fails with 409 after the stay, for a step
+    /// that is not open, and for a submission without any change.
     pub(super) fn require_open(&self, step: Option<Uuid>) -> Result<()> {
         if !self.is_enabled {
             return Err(Error::forbidden("Pre-check-in is switched off."));
@@ -411,7 +412,8 @@ impl Precheckin {
         }))
     }
 
-    /// Returns the time of an input that the guest sends now. It is later than the last submission.
+    /// Returns the time to store with an input that the guest sends now. This time is always after
+    /// the last submission.
     pub(super) fn input_time(&self, now: Timestamp) -> Moment {
         self.submitted
             .as_ref()
@@ -435,9 +437,9 @@ impl Precheckin {
 
     /// Merges the answers into the saved ones, and stores the result. Fails with 404 for a step
     /// that the stay does not get, with 409 for a step that is not open, and with 400 for invalid
-    /// answers. Fails with 400 if the answers of the stay would exceed their limit, unless the
-    /// step's data does not grow. Fails with 409 if the guest accepts an agreement whose text has
-    /// changed since the guest read it.
+    /// answers. Fails with 400 if all answers of the stay together would exceed their limit, unless
+    /// the answers of this step become no longer. Fails with 409 if the guest accepts an agreement
+    /// whose text has changed since the guest read it.
     pub(super) fn save(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -563,10 +565,10 @@ pub(super) struct AnswersInRequest {
     pub shown_text_sha256: Option<String>,
 }
 
-/// The key of the refusal after a stay.
+/// The key of the error for a request after the end of the stay.
 pub const STAY_OVER: &str = "stay.over";
 
-/// Returns the refusal for issues of answers, after prefixing their paths with `answers`.
+/// Returns the error for issues of answers. The path of each issue gets the prefix `answers`.
 fn below_answers(mut issues: Vec<Issue>) -> Error {
     for issue in &mut issues {
         issue.path.insert(0, "answers".into());
@@ -599,8 +601,9 @@ impl ReviewInput {
     }
 }
 
-/// Returns the steps that reach a flat, in guest order, before any rule about the stay. Returns
-/// none if no portal serves the flat, or if its portal has pre-check-in switched off.
+/// Returns the steps that reach a flat, in guest order. The rules that depend on a stay are not
+/// applied yet. Returns no steps if no portal serves the flat, or if its portal has pre-check-in
+/// switched off.
 pub(super) fn steps_reaching(
     context: &mut Context<'_, '_>,
     flat: &StayFlat,

@@ -72,14 +72,14 @@ const BOOKED_AHEAD: i64 = 30;
 store::statements! {
     /// Stores a new preview.
     INSERT = "insert into portal_preview (organization_id, id, token_hash, expires_at, doc) values (?1, ?2, ?3, ?4, ?5)";
-    /// Deletes all previews of an organization except `?3` of them, those that expire last.
+    /// Deletes the previews of an organization, except the `?3` previews that expire last.
     DELETE_SURPLUS = "delete from portal_preview where organization_id = ?1 and id in
         (select id from portal_preview where organization_id = ?1 order by expires_at desc, id desc limit ?2 offset ?3)";
     /// Selects a preview.
     PREVIEW = "select expires_at, doc from portal_preview where organization_id = ?1 and id = ?2";
     /// Selects expired previews.
     EXPIRED = "select organization_id, id from portal_preview where expires_at <= ?1 order by expires_at limit ?2";
-    /// Deletes some expired previews of an organization.
+    /// Deletes those of the given previews of an organization that have expired.
     REMOVE = engine::some_old!("portal_preview", "id", "expires_at");
 }
 

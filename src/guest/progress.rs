@@ -63,16 +63,17 @@ pub struct Progress {
     pub currency: Option<String>,
 }
 
-/// The stored last report of the system that carries a step out, with its consequences.
+/// The last report of the system that carries a step out, as it is stored, and the consequences of
+/// the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProgressReport {
     #[serde(flatten)]
     pub progress: Progress,
-    /// The identity checks that were raised.
+    /// The identity checks that the report raised.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// The messages for the team.
+    /// The messages of the report for the team.
     #[serde(default)]
     pub flags: Vec<String>,
     /// The checks that flag the submission, by the policy at the time of the report.
@@ -87,8 +88,8 @@ pub(super) struct ProgressReport {
 }
 
 impl ProgressReport {
-    /// Builds a report about a step. `before` is the previous report; its `flags` are kept if the
-    /// new report has none.
+    /// Builds a report about a step. `before` is the previous report. If the new report has no
+    /// flags, it gets the flags of the previous report.
     fn new(
         step: &Step,
         progress: Progress,
@@ -120,7 +121,7 @@ impl ProgressReport {
         }
     }
 
-    /// Whether the guest failed again after the retake.
+    /// Returns whether the guest failed the identity check again after the retake.
     pub(super) fn has_reached_retake_limit(&self) -> bool {
         self.raised.iter().any(|check| check == RETAKE_LIMIT)
     }

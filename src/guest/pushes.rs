@@ -24,7 +24,8 @@ const BATCH_SIZE: i64 = 100;
 const CLAIM: SignedDuration = SignedDuration::from_secs(120);
 /// Maximum number of attempts to push one change to one phone.
 const MAX_ATTEMPTS: i64 = 5;
-/// The pause after the first failure. It doubles with each further failure.
+/// The pause after the first failure of a push. Each later failure of the same push doubles the
+/// pause.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 /// The longest time for which a push can be claimed or postponed. A push with a later time counts
 /// as due, because a clock that was ahead set that time.
@@ -51,8 +52,8 @@ store::statements! {
         where r.organization_id = ?1 and r.told_at < s.changed_at
         and (r.next_push_at is null or r.next_push_at <= ?2 or r.next_push_at > ?4)
         order by r.reservation_id, r.device_id limit ?3";
-    /// Sets when a push may be sent again, and how often it failed. A registration whose push token
-    /// has changed since is not updated.
+    /// Sets the time from which a push may be sent again, and the number of its failures. Does not
+    /// update a registration whose push token has changed in the meantime.
     POSTPONE = "update pass_registration set next_push_at = ?5, attempts = ?6
         where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
     /// Stores that a change was pushed to a phone.
@@ -125,7 +126,7 @@ pub(crate) fn next_due_organization(
     Ok(row.map(|row| row.get(0)).transpose()?)
 }
 
-/// Claims the due pushes of an organization, up to a limit.
+/// Claims the due pushes of an organization, at most [`BATCH_SIZE`] at once.
 pub(crate) fn claim(
     tx: &mut Transaction<'_>,
     service: &Service,

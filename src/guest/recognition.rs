@@ -33,12 +33,12 @@ store::statements! {
         order by p.updated_at desc, p.step_id limit 1";
 }
 
-/// Which facts about the guest to look up. Each takes a query.
+/// The facts about the guest to look up. Each fact costs one query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecognitionNeeds {
-    /// Whether the guest stayed before.
+    /// Whether to look up earlier stays of the guest.
     pub stayed: bool,
-    /// Whether the guest's identity is verified.
+    /// Whether to look up the verification of the guest's identity.
     pub verified: bool,
 }
 
@@ -62,7 +62,7 @@ impl RecognitionNeeds {
 }
 
 /// Looks up facts about the guest and adds them to the reservation. A fact that the reservation
-/// states itself is kept.
+/// already states is not replaced.
 pub(super) fn complete(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -82,9 +82,9 @@ pub(super) fn complete(
     Ok(())
 }
 
-/// Returns the verification status that follows from a report on an identity check. If a check
-/// returns the step to the guest or sends it to the team, the reported status alone does not verify
-/// the guest.
+/// Returns the verification status that follows from a report on an identity check. A report that
+/// returns the step to the guest, or that is about a second failure after a retake, does not verify
+/// the guest, even if its status is `completed`.
 fn verification(report: &ProgressReport) -> VerificationStatus {
     if report.has_reached_retake_limit() {
         return VerificationStatus::Failed;
@@ -97,8 +97,8 @@ fn verification(report: &ProgressReport) -> VerificationStatus {
     }
 }
 
-/// Returns whether an earlier stay with the same e-mail address has ended. The response is cached
-/// only until the end of an earlier stay that has not ended yet.
+/// Returns whether an earlier stay with the same e-mail address has ended. If an earlier stay has
+/// not ended yet, the response is cached only until that stay ends.
 fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     let now = context.now();
     for row in context.rows(&EARLIER_STAYS, values![id, MAX_EARLIER_STAYS])? {
@@ -110,7 +110,8 @@ fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns when a stay ends; `None` if it has ended. Reads the flat only if its time zone matters.
+/// Returns the end of a stay; `None` if the stay has ended. Reads the flat only if its time zone
+/// matters.
 fn end(context: &mut Context<'_, '_>, row: &Row, now: Timestamp) -> Result<Option<Timestamp>> {
     let Json(stay): Json<Reservation> = row.get(0)?;
     if is_over_everywhere(stay.check_out, now) {

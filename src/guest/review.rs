@@ -64,8 +64,8 @@ macro_rules! page {
 store::statements! {
     /// Counts all submissions.
     COUNT = "select count(*) from precheckin where organization_id = ?1";
-    /// Selects a page of submissions, the longest waiting first. The inner query of this and the
-    /// next statements reads only an index.
+    /// Selects a page of submissions, the longest waiting first. The inner query of this statement
+    /// and of the statements below reads only an index.
     PAGE = page!("select reservation_id from precheckin where organization_id = ?1 order by submitted_at, reservation_id limit ?2 offset ?3");
     /// Counts the submissions with a status.
     COUNT_WITH_STATUS = "select count(*) from precheckin where organization_id = ?1 and status = ?2";

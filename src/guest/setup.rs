@@ -59,7 +59,8 @@ pub(super) struct GuestSetup {
     custom: CustomValues,
     /// Whether any text has a placeholder. If so, each stay gets a setup of its own.
     has_placeholders: bool,
-    /// The setup before its placeholders were filled; `None` for a setup that is not filled.
+    /// The setup before its placeholders were filled; `None` for a setup whose placeholders are not
+    /// filled.
     source: Option<Arc<Self>>,
 }
 
@@ -72,8 +73,8 @@ pub(super) enum SetupScope {
     All,
 }
 
-/// Loads a stay and its setup, in the requested language, or else in the guest's; 404 if there is
-/// no such reservation.
+/// Loads a stay and its setup, in the requested language, or else in the guest's language; 404 if
+/// there is no such reservation.
 pub(super) fn load_with_setup(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -119,8 +120,9 @@ impl GuestSetup {
         })
     }
 
-    /// Returns the setup of a flat for a preview of a portal. Without a draft it is cached, under
-    /// another key than the setups of guests. Fails with 404 if the portal or the flat is deleted.
+    /// Returns the setup of a flat for a preview of a portal. Without a draft, the setup is cached
+    /// under another key than the setups of guests. Fails with 404 if the portal or the flat is
+    /// deleted.
     pub(super) fn previewed(
         context: &mut Context<'_, '_>,
         portal: Uuid,
@@ -151,7 +153,8 @@ impl GuestSetup {
     }
 
     /// Returns the setup for one stay, with the values of the stay in place of placeholders. A text
-    /// is left out if a placeholder in it has no value, and so is its manual.
+    /// is left out if a placeholder in it has no value. A manual with such a text is left out as
+    /// well.
     pub(super) fn filled(self: Arc<Self>, stay: &Stay, is_preview: bool) -> Arc<Self> {
         if !self.has_placeholders {
             return self;

@@ -142,7 +142,7 @@ impl StayFlat {
         }))
     }
 
-    /// Builds a flat as if the property were assigned to this portal.
+    /// Builds the flat of a property as if this portal served it.
     pub(super) fn served_by(portal: Portal, id: Uuid, property: Property) -> Self {
         let resolved = ResolvedPortal {
             portal: portal.id,
@@ -187,8 +187,8 @@ fn placement(id: Uuid, property: &Property) -> Placement {
     }
 }
 
-/// Returns the time that a clock in a time zone shows at a local time. The two differ only if the
-/// clocks skip that time.
+/// Returns the time that a clock in the time zone shows on `day` at the local time `time`. The
+/// result differs from `time` only if the clocks skip `time` on that day.
 fn time_on_clock(day: Date, time: Time, zone: &TimeZone) -> Time {
     let local = zone
         .to_timestamp(day.to_datetime(time))

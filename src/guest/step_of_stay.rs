@@ -24,22 +24,22 @@ pub(super) struct StepOfStay {
     pub other_guests: Option<u32>,
     /// Whether the service can store files.
     pub has_storage: bool,
-    /// The check-in date, on which the ages of guests count.
+    /// The check-in date. The age of a guest is the guest's age on this date.
     check_in: Date,
     /// Whether the step offers choices and the saved answers contain none of them. A submitted
-    /// choice counts even if it is no longer offered.
+    /// choice counts as a choice even if it is no longer offered.
     pub is_choice_missing: bool,
     /// Whether the accepted text is still the text of the agreement, in the language in which it
     /// was accepted.
     pub is_text_current: bool,
-    /// Whether the text of an agreement has changed since the guest accepted it, while the
-    /// acceptance is not submitted.
+    /// Whether the text of an agreement has changed since the guest accepted it. `false` once the
+    /// acceptance is submitted.
     pub is_text_changed: bool,
 }
 
 impl StepOfStay {
-    /// Combines a step with its stored data. A report counts only while another system carries out
-    /// the step.
+    /// Combines a step with its stored data. A stored report is ignored if no other system carries
+    /// out the step any more.
     pub(super) fn new(
         step: Arc<Step>,
         mut given: StoredAnswers,

@@ -114,8 +114,8 @@ const fn is_enabled(portal: &Portal, kind: SurveyKind) -> bool {
     }
 }
 
-/// Returns whether a survey is open at a timestamp: the check-in survey from check-in to check-out,
-/// the check-out survey from the day of check-out on.
+/// Returns whether a survey is open at a timestamp. The check-in survey is open from check-in to
+/// check-out, and the check-out survey for [`OPEN_DAYS`] days from the day of check-out on.
 fn is_open(kind: SurveyKind, hours: &StayHours, at: Timestamp) -> bool {
     let (from, until) = match kind {
         SurveyKind::Checkin => (hours.check_in(), hours.check_out()),
