@@ -1,15 +1,17 @@
 //! Counts of records of a kind, so that a list finds a page and a total without a walk over all
 //! earlier records.
 //!
-//! The records of a kind are ordered by creation, then by id. This order is divided into blocks, and
-//! the table `record_block` stores the number of records in each block. A list adds up one count per
-//! several thousand records and then walks within one block. A block holds the records from its own
-//! position up to that of the next block. The first block begins before all records.
+//! The records of a kind are ordered by creation, then by id. This order is divided into blocks,
+//! and the table `record_block` stores the number of records in each block. To find a page, a list
+//! adds up the counts of the blocks before the page, and then walks within one block. A block
+//! contains the records from its first position up to the first position of the next block. The
+//! first block begins before all records.
 //!
-//! Code that inserts or removes records holds the organization's lock and calls [`update_block_counts`] in the
-//! same transaction. Most records arrive at the end of the order. When the last block is full, the
-//! next record at the end begins a new block. Any other record is counted in the block at its
-//! position, even if that block is full. Oversized blocks cost time but never give a wrong answer.
+//! Code that inserts or removes records first locks the organization, and calls
+//! [`update_block_counts`] in the same transaction. Most new records are the last of the order. If
+//! the last block is full, the next record at the end begins a new block. Any other record is
+//! counted in the block at its position, even if that block is full. A block that is more than full
+//! makes lists slower but never wrong.
 
 use engine::context::Context;
 use engine::error::{Error, Result};
@@ -27,13 +29,13 @@ store::statements! {
     /// Selects the blocks of a kind.
     BLOCKS = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
         order by from_created_at, from_id";
-    /// Selects the block of a kind that holds a position, and all blocks after it.
+    /// Selects the block of a kind that contains a position, and all blocks after it.
     BLOCKS_FROM = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
         and (from_created_at, from_id) >= (select from_created_at, from_id from record_block
             where organization_id = ?1 and kind = ?2 and (from_created_at, from_id) <= (?3, ?4)
             order by from_created_at desc, from_id desc limit 1)
         order by from_created_at, from_id";
-    /// Writes a block.
+    /// Inserts a block, or replaces its count.
     PUT_BLOCK = "insert into record_block (organization_id, kind, from_created_at, from_id, records) values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, kind, from_created_at, from_id) do update set records = excluded.records";
     /// Selects the position of the last record of a kind.
@@ -46,7 +48,7 @@ pub(crate) type Position = (Timestamp, Uuid);
 /// A position before every record.
 const FIRST: Position = (Timestamp::UNIX_EPOCH, Uuid::nil());
 
-/// A block of records: its first position and its count.
+/// A block of records: the position at which it begins, and the number of its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
     from: Position,
@@ -72,18 +74,18 @@ impl Block {
     }
 }
 
-/// The start of a page: a position, a number of records to skip, and the total.
+/// The start of a page: a position, a number of records to skip from there, and the total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageStart {
-    /// The position to begin at.
+    /// The position of the first record that is read.
     pub from: Position,
-    /// The number of records to skip from there.
+    /// The number of records to skip from that position.
     pub skipped: i64,
-    /// The number of records of the kind.
+    /// The total number of records of the kind.
     pub total: i64,
 }
 
-/// Returns where a page at this offset begins.
+/// Returns the start of the page at this offset.
 pub(super) fn start(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -114,8 +116,8 @@ fn start_among(blocks: &[Block], offset: i64) -> PageStart {
     start
 }
 
-/// Updates the counts for records of a kind that have been removed and for others that are about to
-/// be inserted.
+/// Updates the counts of a kind's blocks. The records at `removed` have already been removed, and
+/// the records at `added` are about to be inserted.
 pub(crate) fn update_block_counts(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -148,8 +150,8 @@ pub(crate) fn update_block_counts(
     context.execute_many(&PUT_BLOCK, rows).map(drop)
 }
 
-/// Updates the counts for removed and added records. `added` is sorted. `last` is the position of
-/// the last record before the change.
+/// Updates the counts of blocks for removed and added records. `added` is sorted. `last` is the
+/// position of the last record before the records are added.
 fn change(
     blocks: &mut Vec<Block>,
     mut last: Option<Position>,
@@ -199,7 +201,8 @@ mod tests {
         )
     }
 
-    /// Returns the record at an offset, as a list finds it by the blocks.
+    /// Returns the record at an offset. It is found as a list finds it, by the counts of the
+    /// blocks.
     fn record_at(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
         let start = start_among(blocks, offset);
         assert_eq!(start.total, i64::try_from(records.len()).unwrap());

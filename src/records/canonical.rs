@@ -10,18 +10,19 @@ use super::RecordKind;
 /// Fields that only the service sets. Reads add them to the data.
 const SET_BY_THE_SERVICE: [&str; 3] = ["id", "createdAt", "updatedAt"];
 
-/// Fields that hold ids in kinds whose fields the platform defines.
+/// Fields that contain ids, in kinds whose fields the platform defines.
 const FREE_IDS: [&str; 3] = ["propertyId", "propertyIds", "reservationId"];
 
 /// The field of a property whose keys are ids of custom fields.
 const CUSTOM_FIELDS: &str = "customFields";
 
 /// A field that the service stores in another form than the client sent, and a description of the
-/// change.
+/// difference.
 pub(crate) type CanonicalChange = (&'static str, &'static str);
 
-/// Changes the data of a valid record to its stored form: ids in lower case, currencies in capitals,
-/// without the fields that only the service sets. Returns a note for each field that it removes.
+/// Changes the data of a valid record to its stored form: ids in lower case, currencies in
+/// capitals, and without the fields that only the service sets. Returns a description for each
+/// field that it removes.
 pub(crate) fn canonicalize(kind: RecordKind, data: &mut Object) -> Vec<CanonicalChange> {
     let of_schema = kind.id_fields().iter().map(String::as_str);
     for field in of_schema.chain(FREE_IDS) {
@@ -62,8 +63,8 @@ fn lower_id(value: &mut Value) {
     }
 }
 
-/// Changes keys that are ids to lower case. If the same id is also there in lower case, that entry
-/// keeps its value.
+/// Changes keys that are ids to lower case. If the object has the same id in lower case as well,
+/// the value of the lower-case key remains and the other value is dropped.
 fn lower_keys(values: &mut Object) {
     let capitals: Vec<String> = values
         .keys()

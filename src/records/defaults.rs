@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::RecordKind;
 
-/// Returns the values of a new record's required fields that have an obvious value.
+/// Returns default values for those required fields of a new record that have an obvious value.
 pub(crate) fn default_fields(kind: RecordKind, settings: &Settings, now: Timestamp) -> Object {
     let defaults = match kind {
         RecordKind::Property => {

@@ -1,6 +1,6 @@
-//! Callbacks of higher modules for deleted records and for records with changed links. The callbacks
-//! run in the transaction that deletes or changes the records, in the order of the modules in
-//! `src/app.rs`.
+//! Callbacks of higher modules for deleted records and for records with changed links. The
+//! callbacks run in the transaction that deletes or changes the records, in the order in which
+//! `src/app.rs` lists the modules.
 
 use engine::context::Context;
 use engine::error::Result;
@@ -8,18 +8,19 @@ use uuid::Uuid;
 
 use super::RecordKind;
 
-/// Deletes the data that depends on deleted records of a kind.
+/// Deletes the data of a higher module that depends on the deleted records of a kind.
 pub(crate) struct OnDeleted(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
 
-/// A link to a deleted record: the id of the link's source, and the kind and id of the record.
+/// A link to a deleted record: the id of the link's source, and the kind and id of the deleted
+/// record.
 pub(crate) type DeletedLink = (Uuid, RecordKind, Uuid);
 
-/// A type of configuration, such as steps, that links to records. The service removes its links when
-/// the records are deleted.
+/// A type of configuration, such as steps, that links to records. When records are deleted, the
+/// service removes the links to these records.
 pub(crate) struct LinkSources {
     /// The value of `record_link.from_kind` for links from this type.
     pub from_kind: &'static str,
-    /// Removes these links from the documents of the sources.
+    /// Removes the given links from the documents of their sources.
     pub remove_links: fn(&mut Context<'_, '_>, &[DeletedLink]) -> Result<()>,
 }
 

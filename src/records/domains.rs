@@ -27,17 +27,17 @@ const MAX_LABEL_LENGTH: usize = 63;
 const LOCAL: &str = "localhost";
 
 store::statements! {
-    /// Selects a host if it belongs to another organization.
+    /// Selects a host if another organization than `?1` owns it.
     TAKEN = "select host from domain where host = ?2 and owner_id <> ?1";
-    /// Selects the hosts of an organization.
+    /// Selects the hosts that an organization owns.
     OWN = "select host, is_guest_portal from domain where owner_id = ?1 order by host";
     /// Claims a host, or updates a host that the organization owns. Changes no row if another
     /// organization owns the host.
     CLAIM = "insert into domain (owner_id, host, is_guest_portal) values (?1, ?2, ?3)
         on conflict (host) do update set is_guest_portal = excluded.is_guest_portal where domain.owner_id = excluded.owner_id";
-    /// Releases hosts.
+    /// Deletes the given hosts of an organization, so that any organization can claim them.
     RELEASE = "delete from domain where owner_id = ?1 and host = any(?2)";
-    /// Releases all hosts of an organization.
+    /// Deletes all hosts of an organization, so that any organization can claim them.
     RELEASE_ALL = "delete from domain where owner_id = ?1";
     /// Selects the owner of a host.
     OWNER = "select owner_id, is_guest_portal from domain where host = ?1";
@@ -127,8 +127,9 @@ fn own_host(context: &Context<'_, '_>) -> Option<String> {
     url.host_str().map(str::to_ascii_lowercase)
 }
 
-/// Claims and releases hosts after custom URLs were written or deleted. Returns an error with the
-/// first host that another organization has claimed in the meantime, or that exceeds the limit.
+/// Claims the hosts of written custom URLs, and releases hosts that no custom URL has any more.
+/// Returns the first host that another organization has claimed in the meantime, or that exceeds
+/// the limit, with the error.
 pub(crate) fn update_domains(
     context: &mut Context<'_, '_>,
 ) -> Result<Result<(), (String, HostError)>> {
@@ -202,8 +203,8 @@ impl HostTally {
         is_new
     }
 
-    /// Returns an error if the organization would have too many hosts with this host for the custom
-    /// URL.
+    /// Returns an error if the organization would have too many hosts after the given custom URL
+    /// gets this host.
     pub(crate) fn check_limit_with(&self, id: Uuid, host: &str) -> Option<HostError> {
         if self.uses.contains_key(host) {
             return None;

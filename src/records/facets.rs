@@ -1,8 +1,8 @@
 //! Facets: values of a record that lists filter by. Each facet is a column beside the record's
-//! document, computed here on every write.
+//! document. This module computes the facets on every write of a record.
 //!
-//! Names are case-folded and stripped of accents here, with the function that search uses, because
-//! the two databases do not fold text in the same way.
+//! This module folds the case of names and strips their accents with the function that search uses,
+//! because the two databases do not fold text in the same way.
 
 use engine::field::fold_case;
 use engine::fold::fold;
@@ -120,8 +120,8 @@ pub(super) fn canonical_day(text: &str) -> Option<String> {
         .map(|date| date.to_string())
 }
 
-/// Builds a key that contains both orders of a name: "ada lovelace ada" contains "ada lovelace" and
-/// "lovelace ada".
+/// Builds a key that contains the name in both orders: "ada lovelace ada" contains "ada lovelace"
+/// and "lovelace ada".
 fn full_name(first: &str, last: &str) -> String {
     if first.is_empty() || last.is_empty() {
         [first, last].concat()
@@ -163,9 +163,9 @@ const fn is_unspaced(c: char) -> bool {
 }
 
 /// Returns three `like … escape '!'` patterns for the words of a query. A name matches the query if
-/// it matches all three. The first two words may be anywhere in the name; the third and all
-/// following words must be in the order of the query. If folding removes every character, the
-/// patterns have the unfolded query, which matches no folded name.
+/// it matches all three patterns. The first two words may be anywhere in the name. The third and
+/// all following words must be in the order of the query. If folding removes every character of the
+/// query, the patterns contain the unfolded query, which matches no folded name.
 pub(crate) fn name_patterns(query: &str) -> [String; 3] {
     let folded = Some(run_together(&fold(query)))
         .filter(|folded| !folded.is_empty())
@@ -204,8 +204,8 @@ fn escape(text: &str, pattern: &mut String) {
     }
 }
 
-/// Builds the lookup key of a record: its references, each between two blanks, so that a pattern can
-/// match the beginning of a reference. Returns `None` without references.
+/// Builds the lookup key of a record: its references, each between two blanks, so that a pattern
+/// can match the beginning of a reference. Returns `None` for a record without references.
 fn lookup_key(references: impl Iterator<Item = String>) -> Option<String> {
     let mut key = String::from(" ");
     for reference in references {
@@ -231,16 +231,16 @@ fn letters_and_digits(text: &str) -> String {
     fold(text).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Returns the digits of a phone number, in any script, without the prefix of an international
-/// call.
+/// Returns the digits of a phone number, in any script, without the zeros at the beginning, such as
+/// the `00` of an international call.
 fn digits(text: &str) -> String {
     let digits: String = fold(text).chars().filter(char::is_ascii_digit).collect();
     digits.trim_start_matches('0').to_owned()
 }
 
-/// Minimum number of characters of a query that can be a code.
+/// Minimum number of characters of a query that is compared with codes.
 const MIN_REFERENCE_CHARS: usize = 4;
-/// Minimum number of digits of a query that can be a part of a phone number.
+/// Minimum number of digits of a query that is compared with parts of phone numbers.
 const MIN_PHONE_DIGITS: usize = 5;
 
 /// Returns the `like … escape '!'` pattern that finds lookup keys by a query. The query can be the

@@ -1,4 +1,4 @@
-//! The route `/files/…` for photos of reviews: a signed address redirects to the URL of the photo's
+//! The route `/files/…` for photos of reviews. A signed address redirects to the URL of the photo's
 //! bytes. `photos.rs` signs and verifies the addresses.
 //!
 //! The signature is the credential. Every invalid address (tampered with, expired, of a deleted
@@ -53,7 +53,7 @@ async fn photo(
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // The file server must not see the signed address in `Referer`.
+    // The file server that the redirect leads to must not see the signed address in `Referer`.
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response.extensions_mut().insert(ServedOperation(OPERATION));
     response

@@ -1,8 +1,8 @@
 //! The kinds of records that the platform synchronizes, and the properties of each kind: schema,
 //! references to other records, read permission, size limit.
 //!
-//! [`kinds`](super::kinds) declares the fields of each kind. To add a kind, add a variant here and a
-//! line in [`RecordKind::declaration`]; the compiler names the other places.
+//! [`kinds`](super::kinds) declares the fields of each kind. To add a kind, add a variant here and
+//! a line in [`RecordKind::declaration`]. The compiler then names the other code that must change.
 
 use std::sync::LazyLock;
 
@@ -78,9 +78,9 @@ pub(super) enum LimitedAccess {
     None,
 }
 
-/// The data of other modules that depends on records of a kind. These modules match on it when
-/// records are deleted or changed. Links from steps and manuals are stored by record, so they need
-/// no entry here.
+/// The data of other modules that depends on records of a kind. The other modules match on this
+/// type when records are deleted or changed. Links from steps and manuals need no variant, because
+/// the service stores these links by record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dependents {
     /// The assignments to a flat, its calendar feeds, and the charges of its stays.
@@ -114,7 +114,8 @@ struct Declaration {
     by_hand: SchemaOf,
     /// The permission that reading a record needs.
     read_permission: Permission,
-    /// Whether records of the kind change with each stay, unlike the organization's setup.
+    /// Whether records of the kind change with each stay. Records of other kinds are part of the
+    /// organization's setup.
     is_stream: bool,
     /// Whether the schema names only the required fields and the platform defines the others.
     is_free: bool,
@@ -143,7 +144,8 @@ impl Declaration {
         }
     }
 
-    /// Marks a kind whose records change with each stay, unlike the organization's setup.
+    /// Marks a kind whose records change with each stay. Records of other kinds are part of the
+    /// organization's setup.
     const fn stream(self) -> Self {
         Self {
             is_stream: true,
@@ -347,8 +349,8 @@ impl RecordKind {
     }
 
     /// Whether records of this kind may have a field of this name. Sync warns of any other name,
-    /// because the platform may have misspelled it. A kind whose fields the platform defines accepts
-    /// every name.
+    /// because the platform may have misspelled it. If the platform defines the fields of the kind,
+    /// every name is accepted.
     pub(crate) fn accepts_field(self, field: &str) -> bool {
         self.declaration().is_free || self.describes_field(field)
     }
@@ -358,8 +360,9 @@ impl RecordKind {
         self.shape().fields.contains_key(field)
     }
 
-    /// Returns the maximum size of a record's data as JSON, in bytes. The limit keeps pages of
-    /// records small. A kind with long texts has a higher limit, and no list returns its records.
+    /// Returns the maximum size of a record's data as JSON, in bytes. The limit bounds the size of
+    /// pages of records. A kind with long texts has a higher limit, and no list returns its
+    /// records.
     pub(crate) const fn data_limit(self) -> usize {
         self.declaration().data_limit
     }
@@ -497,8 +500,8 @@ fn text(value: Value) -> Option<String> {
     }
 }
 
-/// Removes the reference mark from the schema of a field and returns the kind of record that the
-/// field, or each item of the field, refers to.
+/// Removes the keyword [`REFERENCE_KEYWORD`] from the schema of a field. Returns the kind of record
+/// whose id the field, or each item of the field, contains.
 fn take_reference(schema: &mut Value) -> Option<RecordKind> {
     let mark = schema.as_object_mut()?.remove(REFERENCE_KEYWORD);
     match mark {
@@ -507,7 +510,8 @@ fn take_reference(schema: &mut Value) -> Option<RecordKind> {
     }
 }
 
-/// Joins the lines of descriptions, because their line breaks only reflect the source.
+/// Joins the lines of each description in a schema. The line breaks of a description come from the
+/// source code and have no meaning.
 fn on_one_line(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,9 +1,9 @@
 //! Lists of records, ordered by creation: the ids on a page, and the total.
 //!
-//! A list reads ids and the total from an index alone, and then the records of the page by id. An
-//! unfiltered list of a kind costs the same at every offset ([`super::blocks`]). A filtered list
-//! walks the index of its most selective filter: property, else check-in day, else status. Each
-//! pair of statements below is for one of these indexes.
+//! A list reads the ids and the total from an index alone, and then reads the records of the page
+//! by id. An unfiltered list of a kind costs the same at every offset ([`super::blocks`]). A
+//! filtered list walks the index of its most selective filter: property, else check-in day, else
+//! status. Each pair of statements below uses one of these indexes.
 
 use std::collections::HashMap;
 
@@ -21,8 +21,8 @@ use super::facets::reference_pattern;
 use super::stored::{self, Record};
 use super::{RecordKind, visibility};
 
-/// The beginning of every filtered statement: `?3` to `?8` filter by status and name. `?3` and `?5`
-/// are true if the request does not filter by status or name.
+/// Begins every filtered statement. `?3` to `?8` filter by status and name. `?3` is true if the
+/// request does not filter by status, and `?5` is true if it does not filter by name.
 macro_rules! select {
     ($what:literal, $($rest:literal),*) => {
         concat!(
@@ -51,8 +51,8 @@ macro_rules! on {
 }
 
 store::statements! {
-    /// Selects the ids of records of a kind from a position on, in the order of creation, then by
-    /// id.
+    /// Selects the ids of records of a kind, beginning at a position, in the order of creation,
+    /// then by id.
     FOLLOWING = "select id from record where organization_id = ?1 and kind = ?2 and (created_at, id) >= (?3, ?4)
         order by created_at, id limit ?5 offset ?6";
     /// Counts the records of a kind.
@@ -63,11 +63,11 @@ store::statements! {
     COUNT_STANDING = select!("count(*)", " and status = ?9");
     /// Selects a page of records with a status.
     PAGE_STANDING = select!("id", " and status = ?9 order by created_at, id limit ?10 offset ?11");
-    /// Counts the records that check in between two days.
+    /// Counts the reservations whose check-in is between two days, or on one of them.
     COUNT_COMING = select!("count(*)", " and check_in >= ?9 and check_in <= ?10");
-    /// Selects a page of records that check in between two days. `materialized` makes SQLite find
-    /// the records by day and sort them afterwards; otherwise SQLite walks through all records in
-    /// order.
+    /// Selects a page of the reservations whose check-in is between two days, or on one of them.
+    /// `materialized` makes SQLite find the reservations by day and sort them afterwards. Otherwise
+    /// SQLite would walk through all records in order.
     PAGE_COMING = concat!(
         "with found as materialized (",
         select!("id, created_at", " and check_in >= ?9 and check_in <= ?10"),
@@ -77,10 +77,10 @@ store::statements! {
     COUNT_ON = concat!("select count(*) from (", on!("id"), ") as found");
     /// Selects a page of records of the given properties.
     PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id limit ?14 offset ?15");
-    /// Counts those of the records with the given ids that the caller can access.
+    /// Counts the records whose ids are given, as far as the caller can access them.
     COUNT_THESE = select!("count(*)", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
-    /// Selects a page of those of the records with the given ids that the caller can access.
+    /// Selects a page of the records whose ids are given, as far as the caller can access them.
     PAGE_THESE = select!("id", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) order by created_at, id limit ?17 offset ?18");
     /// Counts the properties that match all filters: a name, a group and a tag. Each filter can be
@@ -111,7 +111,7 @@ store::statements! {
     REFERRED = "select id from record where organization_id = ?1 and kind = ?2 and lookup_key like ?3 escape '!' order by id limit ?4";
 }
 
-/// Maximum number of records that a reference finds.
+/// Maximum number of records that a search by a reference returns.
 const MAX_REFERENCE_HITS: i64 = 200;
 
 /// The filters of a list of records.
@@ -147,16 +147,18 @@ pub(super) struct PropertyFilter {
     pub since: Option<Timestamp>,
 }
 
-/// Returns the three name patterns as parameters. Without a filter by name, these are empty texts.
+/// Returns the three name patterns as parameters. For a list without a filter by name, these are
+/// empty texts.
 fn pattern_parameters(patterns: Option<&[String; 3]>) -> [&str; 3] {
     patterns.map_or([""; 3], |patterns| patterns.each_ref().map(String::as_str))
 }
 
-/// Texts that sort before and after every day. They replace a bound that the filter does not have.
+/// Texts that sort before and after every day. They stand in for a bound of the check-in day that
+/// the filter does not have.
 const DAYS: (&str, &str) = ("", "~");
 
-/// Returns the parameters of the check-in filter: whether there is no filter, and the first and last
-/// day.
+/// Returns the parameters of the check-in filter: whether the list has no filter by check-in, and
+/// the first and last check-in day.
 fn day_parameters(filter: &Filter) -> [Value; 3] {
     values![
         filter.from.is_none() && filter.to.is_none(),
@@ -165,8 +167,8 @@ fn day_parameters(filter: &Filter) -> [Value; 3] {
     ]
 }
 
-/// The statements of a list and their parameters. `count` counts the records, and `page` returns a
-/// page of their ids. `page` takes limit and offset as two more parameters.
+/// The statements of a list and their parameters. `count` counts the records, and `page` returns
+/// the ids on a page. After `params`, `page` takes limit and offset as two more parameters.
 struct ListQuery {
     count: &'static Statement,
     page: &'static Statement,
@@ -174,8 +176,8 @@ struct ListQuery {
 }
 
 impl ListQuery {
-    /// Builds a query. Every list has the filters by status and name; `others` are the parameters
-    /// that follow them in the statements.
+    /// Builds a query. The parameters of every list begin with the filters by status and name.
+    /// `others` are the parameters after them.
     fn new(
         (count, page): (&'static Statement, &'static Statement),
         kind: RecordKind,
@@ -196,7 +198,7 @@ impl ListQuery {
         }
     }
 
-    /// Builds the query of the records that a filter finds and that a caller can access.
+    /// Builds the query for the records that match a filter and that a caller can access.
     fn filtered(kind: RecordKind, filter: &Filter, property_scope: &PropertyScope) -> Self {
         let (status, name, property) = (
             filter.status.as_deref(),
@@ -220,7 +222,8 @@ impl ListQuery {
             ];
             return Self::new((&COUNT_THESE, &PAGE_THESE), kind, status, name, others);
         }
-        // Every caller can access records without a property. A filter by property excludes them.
+        // Every caller can access records without a property. A filter by property excludes these
+        // records.
         let (on, or_none) = match (property_scope, property) {
             (PropertyScope::Everything, None) if asks_for_days => {
                 let others = [first, last];
@@ -245,7 +248,7 @@ impl ListQuery {
         Self::new((&COUNT_ON, &PAGE_ON), kind, status, name, others)
     }
 
-    /// Returns a page of the list, and the total.
+    /// Returns a page of the list, and the total number of records in the list.
     fn run(
         self,
         context: &mut Context<'_, '_>,
@@ -345,8 +348,8 @@ fn changed(
     ListQuery::new((&COUNT_SINCE, &PAGE_SINCE), kind, status, name, others).run(context, kind, page)
 }
 
-/// Returns the ids of the records whose id or reference matches a query. Returns `None` if there are
-/// none; the caller then searches by name.
+/// Returns the ids of the records whose id or reference matches a query. Returns `None` if no
+/// record matches. The caller then searches by name.
 pub(crate) fn find_by_reference(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -373,7 +376,7 @@ pub(crate) fn find_by_reference(
     Ok(Some(ids).filter(|ids| !ids.is_empty()))
 }
 
-/// Returns the ids that are in both lists. Without a first list, returns `others`.
+/// Returns the ids that are in both lists. Returns `others` if the first list is `None`.
 pub(super) fn intersect_ids(ids: Option<Vec<Uuid>>, others: Vec<Uuid>) -> Vec<Uuid> {
     match ids {
         Some(ids) => ids.into_iter().filter(|id| others.contains(id)).collect(),
@@ -452,7 +455,7 @@ pub(super) fn properties(
     ListQuery::new(statements, kind, None, name.as_ref(), others).run(context, kind, page)
 }
 
-/// Reads the records with the ids in these rows. The result has the order of the rows.
+/// Reads the records whose ids are in these rows. The result has the order of the rows.
 fn records_in_order(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

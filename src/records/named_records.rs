@@ -14,14 +14,14 @@ use super::stored::{self, Record};
 use super::visibility;
 
 store::statements! {
-    /// Id, property, name and last change of all records of a kind, by creation.
+    /// Selects id, property, name and last change of all records of a kind, by creation.
     NAMES = "select id, property_id, coalesce(doc ->> 'name', doc ->> 'title', doc ->> 'host', name_key), updated_at from record
         where organization_id = ?1 and kind = ?2 order by created_at, id";
 }
 
-/// Returns a page of the records of a kind that the caller can access, by name. `part` is a part of
-/// the name. With `since`, the list contains only records that changed at or after this time,
-/// ordered by time of the change.
+/// Returns a page of the records of a kind that the caller can access, by name. With `part`, the
+/// list contains only records whose name contains `part`. With `since`, the list contains only
+/// records that changed at or after this time, ordered by time of the change.
 pub(super) fn list(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -61,7 +61,7 @@ pub(super) fn list(
     if since.is_some() {
         matches.sort_by_key(|(_, changed, id)| (*changed, *id));
     } else {
-        // The sort is stable: records with equal names stay in order of creation.
+        // The sort is stable: records with equal names remain in order of creation.
         matches.sort_by(|(one, ..), (other, ..)| natural(one, other));
     }
     let total = i64::try_from(matches.len()).unwrap_or(i64::MAX);

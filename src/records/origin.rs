@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use store::Row;
 use strum::VariantArray;
 
-/// The column of a record's origin in the statements that read whole records.
+/// The position of the column `origin` in the statements that read whole records.
 const COLUMN: usize = 5;
 
 engine::stored_enum! {
@@ -25,7 +25,8 @@ engine::stored_enum! {
 
 impl RecordOrigin {
     /// Returns the origin of a record after a write, or `None` if the writer may not change the
-    /// record. The platform may take over any record. Only the platform changes its own records.
+    /// record. The platform may change any record, and is then its origin. Only the platform may
+    /// change a record that has the platform as origin.
     #[must_use]
     pub fn after(before: Option<Self>, writer: Self) -> Option<Self> {
         match (before, writer) {

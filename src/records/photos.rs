@@ -1,9 +1,9 @@
-//! Signed addresses of review photos. The platform stores the photos; readers of a review get
-//! short-lived addresses of this server, which `files.rs` redirects to the platform.
+//! Signed addresses of review photos. The platform stores the photos. Readers of a review get
+//! short-lived addresses of this server, and `files.rs` redirects these addresses to the platform.
 //!
 //! An address names the organization, the review and the position of the photo in the review. Its
-//! signature also covers the time of expiry and the photo's key, which is not part of the address.
-//! If another photo moves to the position, the address opens neither photo.
+//! signature also covers the time of expiry and the photo's key. The key is not part of the
+//! address. If another photo moves to the position, the address opens neither photo.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use super::RecordKind;
 
 /// Time until an address expires.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
-/// The name under which the secret is stored.
+/// The name under which the table `secret` stores the secret.
 const SECRET_NAME: &str = "photo_addresses";
 /// Length of the secret in bytes: the output length of SHA-256.
 const SECRET_LENGTH: usize = 32;
@@ -36,7 +36,7 @@ store::statements! {
     SECRET = "select value from secret where name = ?1";
     /// Stores a secret unless another node has already stored one.
     INSERT_SECRET = "insert into secret (name, value) values (?1, ?2) on conflict do nothing";
-    /// Selects the data of a review, without a check of the caller's access.
+    /// Selects the document of a review, without a check of the caller's access.
     REVIEW = "select r.doc from record r join organization o on o.id = r.organization_id
         where r.organization_id = ?1 and r.kind = ?2 and r.id = ?3 and o.erased_at is null";
 }
@@ -50,7 +50,7 @@ pub struct FilesUrl(pub String);
 #[derive(Clone)]
 pub struct PhotoSigner(Hmac<Sha256>);
 
-/// Keeps the secret out of logs.
+/// Omits the secret, so that no log contains it.
 impl fmt::Debug for PhotoSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Photos(…)")
@@ -90,7 +90,7 @@ struct ReviewPhotos {
 }
 
 impl PhotoSigner {
-    /// Opens the signer with the database's secret. The first node creates the secret.
+    /// Loads the signer's secret from the database. The first node that finds no secret creates it.
     pub async fn open(store: &Store, ids: &Ids) -> Result<Self> {
         let secret = if let Some(secret) = store.read(secret).await? {
             secret
@@ -107,11 +107,11 @@ impl PhotoSigner {
             .map_err(Error::internal)
     }
 
-    /// Returns a signer for addresses with another purpose. Its secret is derived from the secret of
-    /// this signer.
+    /// Returns a signer for addresses with another purpose. The secret of that signer is derived
+    /// from the secret of this one.
     pub(crate) fn signer(&self, purpose: &'static str) -> Result<AddressSigner> {
-        // The derived secret is the MAC of the purpose. The message of a photo is always longer than
-        // a purpose, so no signature of a photo equals a derived secret.
+        // The derived secret is the MAC of the purpose. The message that a photo's signature covers
+        // is always longer than a purpose, so no signature of a photo equals a derived secret.
         let secret = self.0.clone().chain_update(purpose).finalize().into_bytes();
         Hmac::new_from_slice(&secret)
             .map(AddressSigner)
@@ -119,7 +119,8 @@ impl PhotoSigner {
     }
 
     fn mac(&self, photo: SignedPhoto<'_>) -> Hmac<Sha256> {
-        // All parts but the key have a fixed length, so two photos never have the same message.
+        // All parts of the message except the key have a fixed length, so two photos never have the
+        // same message.
         let SignedPhoto {
             organization,
             review,
@@ -184,12 +185,12 @@ impl PhotoSigner {
     }
 }
 
-/// Signs and verifies addresses that serve one purpose, with a secret of their own.
+/// Signs and verifies addresses that serve one purpose. Each purpose has another secret.
 pub(crate) struct AddressSigner(Hmac<Sha256>);
 
 impl AddressSigner {
-    /// Returns the signature of an address. Each part must have the same length in every address of
-    /// this type.
+    /// Returns the signature of an address. A part must have the same length in every address with
+    /// this purpose.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> String {
         URL_SAFE_NO_PAD.encode(self.mac(parts).finalize().into_bytes())
     }
@@ -213,7 +214,8 @@ fn secret(tx: &mut Transaction<'_>) -> Result<Option<Vec<u8>>> {
         .transpose()?)
 }
 
-/// Stores a secret unless another node was first. Returns the stored secret.
+/// Stores a secret unless another node has already stored one. Returns the secret that is stored
+/// then.
 fn store_secret(tx: &mut Transaction<'_>, secret_bytes: Vec<u8>) -> Result<Vec<u8>> {
     tx.execute(
         &INSERT_SECRET,
@@ -222,7 +224,7 @@ fn store_secret(tx: &mut Transaction<'_>, secret_bytes: Vec<u8>) -> Result<Vec<u
     secret(tx)?.ok_or_else(|| Error::internal("the secret for photo addresses is missing"))
 }
 
-/// Returns the addresses of a review's photos, in the order of their keys.
+/// Returns the addresses of a review's photos, in the order of the photos' keys.
 pub(super) fn addresses(
     context: &Context<'_, '_>,
     review: Uuid,

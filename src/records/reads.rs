@@ -250,8 +250,8 @@ fn setting_reads() -> Vec<Operation> {
     ]
 }
 
-/// Declares the reads that take the kind as a parameter, for pages that show all kinds in the same
-/// way.
+/// Declares the reads that have the record kind as a parameter, for pages that show all kinds in
+/// the same way.
 fn any_kind_reads() -> Vec<Operation> {
     use Permission::ViewProperties;
     vec![
@@ -467,12 +467,13 @@ fn lock_codes(
     listing::list(context, RecordKind::LockCode, &filter, page)
 }
 
-/// The filter by name, as [`name_patterns`] builds it; `None` without a filter.
+/// The patterns of a filter by name, as [`name_patterns`] builds them; `None` without such a
+/// filter.
 type NamePatterns = Option<[String; 3]>;
 
-/// Translates a search query into ids or into name patterns. If the query is a reference of
-/// records, the list contains only these records. Otherwise the list contains the records whose
-/// name contains the query.
+/// Translates a search query into ids or into name patterns. If the query matches references of
+/// records, the result is the ids of these records. Otherwise the result is the name patterns of
+/// the query.
 fn resolve_query(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -529,9 +530,9 @@ fn one(declaration: Declaration, kind: RecordKind) -> Operation {
         .with_output_schema(move || schema(kind.view_schema()))
 }
 
-/// Returns the revisions on which a cached list of a kind depends. Configuration changes make every
-/// list outdated. Changes of records that vary with each stay make only lists of such kinds
-/// outdated.
+/// Returns the revisions on which a cached list of a kind depends. A change of the configuration
+/// makes the lists of every kind outdated. A change of records that change with each stay makes
+/// only the lists of their kinds outdated.
 pub(crate) fn cache_basis(kind: RecordKind) -> CacheBasis {
     if kind.is_stream() {
         CacheBasis::Everything

@@ -15,7 +15,7 @@ store::statements! {
     AMONG = "select id from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// Selects the names of the records of a kind with the given ids.
     NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// Stores links from one source to existing records of a kind.
+    /// Stores links from one source to those of the given records of a kind that exist.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
         select organization_id, ?2, ?3, kind, id from record where organization_id = ?1 and kind = ?4 and id = any(?5) on conflict do nothing";
 }
@@ -54,9 +54,10 @@ pub(crate) fn record_names(
         .collect()
 }
 
-/// Updates the links from a source, such as a step, to records. `before` and `now` are the links
-/// before and after the write. `before` is empty for a new source. If a linked record is deleted
-/// later, the service uses the link to find the source ([`LinkSources`](super::LinkSources)).
+/// Updates the links from a source, such as a step, to records. `before` has the links before the
+/// write, and `now` has the links after it. `before` is empty for a new source. If a linked record
+/// is deleted later, the service finds the source by the link
+/// ([`LinkSources`](super::LinkSources)).
 pub(crate) fn update_record_links(
     context: &mut Context<'_, '_>,
     from_kind: &str,

@@ -41,11 +41,12 @@ store::statements! {
         on conflict (organization_id, kind, id) do update set property_id = excluded.property_id, updated_at = excluded.updated_at,
         doc = excluded.doc, origin = excluded.origin, status = excluded.status, check_in = excluded.check_in, name_key = excluded.name_key,
         guest_email = excluded.guest_email, lookup_key = excluded.lookup_key";
-    /// Advances the organization's time of the last record change to `?2`, unless it is later already,
-    /// and returns it.
+    /// Advances the organization's time of the last record change to `?2`, unless that time is
+    /// already later. Returns the resulting time.
     BEGIN_CHANGE = "update organization set records_at = case when records_at is null or records_at < ?2 then ?2 else records_at end
         where id = ?1 and erased_at is null returning records_at";
-    /// Advances the organization's time of the last record change.
+    /// Advances the organization's time of the last record change to `?2`, unless that time is
+    /// already later.
     END_CHANGE = "update organization set records_at = ?2 where id = ?1 and records_at < ?2 and erased_at is null";
     /// Changes the origin of reservations from a calendar feed to manual.
     GIVE_TO_PEOPLE = "update record set origin = 'manual', updated_at = ?3
@@ -56,9 +57,9 @@ store::statements! {
     LINKED_FROM = "select from_kind, from_id, to_id from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
     /// Stores a link from a source to a record.
     INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
-    /// Deletes the links from these sources of a kind.
+    /// Deletes the links whose sources are the given objects of a kind.
     DELETE_LINKS = "delete from record_link where organization_id = ?1 and from_kind = ?2 and from_id = any(?3)";
-    /// Deletes the links to these records of a kind.
+    /// Deletes the links to the given records of a kind.
     DELETE_LINKS_TO = "delete from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
 }
 
@@ -71,7 +72,7 @@ pub(crate) struct StoredRecord {
     pub property_id: Option<Uuid>,
     /// The record's data, as JSON text.
     pub doc: String,
-    /// The writer of the record.
+    /// The origin of the record.
     pub origin: RecordOrigin,
     /// The columns that lists filter by.
     pub facets: Facets,
@@ -132,7 +133,7 @@ impl Record {
         serde_json::from_str(self.0.get(name)?.get()).ok()
     }
 
-    /// Deserializes the record into a type of the caller's choice.
+    /// Deserializes the record into a type that the caller chooses.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T> {
         let text = serde_json::to_string(self).map_err(Error::internal)?;
         serde_json::from_str(&text).map_err(Error::internal)
@@ -180,8 +181,8 @@ pub fn find_record(
     }
 }
 
-/// Returns the records of a kind that the caller can access, by id. A record that cannot be decoded
-/// does not fail the others.
+/// Returns the records of a kind that the caller can access, by id. If a record cannot be decoded,
+/// the other records are returned nevertheless.
 pub fn find_records(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -227,8 +228,8 @@ pub(crate) fn records_as<T: DeserializeOwned>(
         .collect()
 }
 
-/// Writes records; each may occur only once. The caller has already counted new records in the
-/// blocks.
+/// Writes records. Each record may occur only once in the list. The caller has already counted the
+/// new records in their blocks.
 pub(crate) fn save_all(
     context: &mut Context<'_, '_>,
     records: Vec<(RecordKind, StoredRecord)>,
@@ -274,11 +275,12 @@ pub(crate) fn save_all(
 }
 
 /// Returns the `updatedAt` for a change of records. Within an organization this time never goes
-/// back, even if a request waited for the lock or the clocks of the nodes differ. A client that
-/// polls with `updatedSince` and the latest time that it has seen therefore misses no change.
+/// back, even if a request waited for the lock or the clocks of the nodes differ. So a client that
+/// polls with `updatedSince` and the latest time that it has seen misses no change.
 ///
 /// While the clock is behind the last change, each change gets a time one millisecond after the
-/// previous change. With equal times, a client that reads small pages could not advance past them.
+/// previous change. If the changes had equal times, a client that reads small pages could not
+/// advance past them.
 pub(crate) fn begin_change(context: &mut Context<'_, '_>) -> Result<Timestamp> {
     let now = context.now();
     let Some(row) = context.row(&BEGIN_CHANGE, values![now])? else {
@@ -293,7 +295,7 @@ pub(crate) fn begin_change(context: &mut Context<'_, '_>) -> Result<Timestamp> {
     Ok(next)
 }
 
-/// Records the latest `updatedAt` of a change, which is after the time from [`begin_change`].
+/// Stores the latest `updatedAt` of a change that began with [`begin_change`].
 pub(crate) fn end_change(context: &mut Context<'_, '_>, at: Timestamp) -> Result<()> {
     context.execute_deferred(&END_CHANGE, values![at])
 }
@@ -315,8 +317,8 @@ pub(crate) fn save_record(
     add_record(context, kind, id, data, &[])
 }
 
-/// Inserts a record that the service creates. `references` lists the records that its data refers
-/// to; the caller has checked that they exist.
+/// Inserts a record that the service creates. `references` lists the records to which its data
+/// refers. The caller has checked that these records exist.
 pub(crate) fn add_record(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -391,8 +393,8 @@ pub(crate) fn replace_record(
     )
 }
 
-/// Maximum number of records of a change that share an `updatedAt`. It is below the size of a page,
-/// so that a client that polls with `updatedSince` can advance past one time.
+/// Maximum number of records that get the same `updatedAt` in one change. The number is below the
+/// size of a page, so that a client that polls with `updatedSince` can advance past one time.
 const RECORDS_PER_TIMESTAMP: usize = 10;
 
 /// Changes the origin of reservations from a calendar feed to manual, so that people can edit them.
@@ -406,7 +408,8 @@ pub(crate) fn make_manual(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> 
     end_change(context, at)
 }
 
-/// Deletes records of a kind and all links from and to them. The caller updates the blocks.
+/// Deletes records of a kind and all links from and to them. The caller updates the counts of the
+/// blocks.
 pub(crate) fn remove_all(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -472,8 +475,8 @@ pub(crate) fn all_records<T: DeserializeOwned>(
         .collect()
 }
 
-/// Stores links, each as kind and id of the source, and kind and id of the linked record. The
-/// deletion of a linked record reads them to update the sources.
+/// Stores links, each as kind and id of the source, and kind and id of the linked record. When a
+/// linked record is deleted, the service reads these links to update their sources.
 pub(crate) fn link_all<'k>(
     context: &mut Context<'_, '_>,
     links: impl Iterator<Item = (&'k str, Uuid, RecordKind, Uuid)>,
@@ -484,7 +487,7 @@ pub(crate) fn link_all<'k>(
     context.execute_many(&INSERT_LINK, rows).map(drop)
 }
 
-/// Deletes the links from these sources.
+/// Deletes the links from the given sources.
 pub(crate) fn unlink_all(
     context: &mut Context<'_, '_>,
     from_kind: &str,

@@ -1,5 +1,5 @@
-//! Groups and tags that a limited caller can access: those of the caller's properties (rules:
-//! access#records-of-limited-callers). Also lists of properties by id.
+//! Groups and tags that a limited caller can access: the groups and tags of the caller's properties
+//! (rules: access#records-of-limited-callers). Also has lists of properties by id.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ store::statements! {
         where organization_id = ?1 and kind = ?2 and id = any(?3) order by created_at, id limit ?4 offset ?5";
 }
 
-/// Returns the ids of the groups or tags that a limited caller can access. Returns `None` for other
-/// kinds and for unlimited callers.
+/// Returns the ids of the groups or tags that a limited caller can access. Returns `None` if `kind`
+/// is neither groups nor tags, and for unlimited callers.
 pub(super) fn visible_record_ids(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -40,7 +40,7 @@ pub(super) fn visible_record_ids(
 }
 
 /// Returns a page of the groups or tags that a limited caller can access, by creation. Returns
-/// `None` for other kinds and for unlimited callers.
+/// `None` if `kind` is neither groups nor tags, and for unlimited callers.
 pub(super) fn list(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -63,8 +63,8 @@ pub(super) fn list(
     Ok(Some(Listing { items, total }))
 }
 
-/// Returns a page of the properties with these ids, by creation. Reads all of them, because a
-/// request can contain only a few hundred ids.
+/// Returns a page of the properties with these ids, by creation. Reads all these properties,
+/// because a request can contain only a few hundred ids.
 pub(super) fn properties(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],

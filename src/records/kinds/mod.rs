@@ -7,18 +7,18 @@
 //! reads.
 
 /// Declares a record, or an object inside a record, by its fields. In `name: type`, the type is the
-/// one that sync accepts. An `Option` may be left out or null. With `read as`, the generated struct
-/// has the field with the second type, and rules can read it. Fields without `read as` are stored,
-/// but are not in the struct.
+/// one that sync accepts. A field with the type `Option` may be left out or null. With `read as`,
+/// the generated struct has the field with the second type, and rules can read it. Fields without
+/// `read as` are stored, but are not in the struct.
 ///
-/// Use `read where it fits as` for a field that was added later, because older records may hold any
+/// Use `read where it fits as` for a field that was added later, because older records may have any
 /// value under its name. A value of another type reads as `None`.
 ///
 /// Each field has a doc comment, and below it optional schema extensions in
 /// `#[schemars(extend(…))]`.
 ///
-/// The declaration ends with an example of a read, without id and timestamps. The default example
-/// has only a name.
+/// The declaration ends with an example of the record as a read returns it, without id and
+/// timestamps. If the declaration has no example, the example has only a name.
 macro_rules! record {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* } $(example $example:tt)?) => {
         record!(@sort [$(#[$meta])* $name $(example $example)?] [] [] $($fields)*);
@@ -95,12 +95,12 @@ pub(super) trait DeclaredFields {
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
 
-/// Reads a value that does not fit the type as `None`.
+/// Reads a value as `None` if the value does not fit the type.
 fn where_it_fits<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Value::deserialize(deserializer).map(|value| serde_json::from_value(value).ok())
 }
 
-/// The id of a flat, for examples.
+/// The id of a flat in examples.
 const FLAT: &str = "0192f0c1-2345-7abc-8def-0123456789ab";

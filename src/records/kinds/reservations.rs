@@ -61,14 +61,16 @@ record! {
 }
 
 impl Reservation {
-    /// Returns the time of day from which the guests may come: the stay's own, else the flat's.
+    /// Returns the time of day from which the guests may come: the time of the stay, or else the
+    /// time of the flat.
     #[must_use]
     pub fn arrival_time(&self, flat: Option<&Property>) -> Option<Time> {
         self.check_in_time
             .or_else(|| flat?.check_in_time.as_deref()?.parse().ok())
     }
 
-    /// Returns the time of day by which the guests must have left: the stay's own, else the flat's.
+    /// Returns the time of day by which the guests must have left: the time of the stay, or else
+    /// the time of the flat.
     #[must_use]
     pub fn departure_time(&self, flat: Option<&Property>) -> Option<Time> {
         self.check_out_time
@@ -94,7 +96,7 @@ record! {
     }
 }
 
-/// An implausible date of a reservation.
+/// A reason why the dates of a reservation are implausible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImplausibleDates {
     /// The stay ends before its first night is over, so there is no stay.
@@ -103,7 +105,8 @@ pub enum ImplausibleDates {
     BookedLate,
 }
 
-/// Checks the dates of a reservation by the calendar of its flat, or by UTC if the flat is unknown.
+/// Checks the dates of a reservation in the time zone of its flat, or in UTC if the flat is
+/// unknown.
 #[must_use]
 pub fn implausible_dates(reservation: &Reservation, zone: &TimeZone) -> Option<ImplausibleDates> {
     if reservation.check_out <= reservation.check_in {
@@ -113,8 +116,8 @@ pub fn implausible_dates(reservation: &Reservation, zone: &TimeZone) -> Option<I
     (booked > reservation.check_in).then_some(ImplausibleDates::BookedLate)
 }
 
-/// Normalizes the language of a reservation's guest to a BCP 47 tag or null, in place. Returns the
-/// original text if it is not a tag (rules: records#kinds).
+/// Changes the language of a reservation's guest in place, to a BCP 47 tag or null. Returns the
+/// original text if the text is not a tag (rules: records#kinds).
 pub(crate) fn normalize_guest_language(reservation: &mut Object) -> Option<String> {
     let language = reservation.get_mut("guest")?.get_mut("language")?;
     let text = match &*language {

@@ -58,7 +58,7 @@ engine::stored_enum! {
 }
 
 /// Returns the schema of `photoUrls`, which reads return in place of `photoKeys`. Clients download
-/// photos from these signed addresses and never see the keys.
+/// photos from the signed addresses in `photoUrls`, and never see the keys.
 pub(in crate::records) fn photo_urls() -> Value {
     json!({ "type": "array", "items": { "type": "string", "format": "uri" } })
 }

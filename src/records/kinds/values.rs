@@ -1,8 +1,8 @@
 //! Types for the fields in `record!` declarations. Each type only supplies a JSON Schema and is
 //! never instantiated.
 //!
-//! Two internal schema keywords, [`REFERENCE_KEYWORD`] and [`WITHHELD_KEYWORD`], mark references and withheld fields.
-//! `kind.rs` removes them before a schema is published.
+//! Two internal schema keywords, [`REFERENCE_KEYWORD`] and [`WITHHELD_KEYWORD`], mark references
+//! and withheld fields. `kind.rs` removes them before a schema is published.
 
 use std::marker::PhantomData;
 
@@ -14,9 +14,10 @@ use strum::VariantArray;
 use super::DeclaredFields;
 use crate::records::RecordKind;
 
-/// The schema keyword of an id of another record. Its value is the kind of that record.
+/// The schema keyword that marks the id of another record. Its value is the kind of that record.
 pub(in crate::records) const REFERENCE_KEYWORD: &str = "x-names";
-/// The schema keyword of a field that no read of the public interface and no webhook returns.
+/// The schema keyword that marks a field that no read of the public interface and no webhook
+/// returns.
 pub(in crate::records) const WITHHELD_KEYWORD: &str = "x-withheld";
 
 /// Implements an inline JSON Schema for a type, instead of a named one.
@@ -48,8 +49,8 @@ macro_rules! value {
     };
 }
 
-/// Declares the id of another record. Sync refuses unknown ids. When the other record is deleted,
-/// the service empties the field, so rules read an `Option`.
+/// Declares the type of a field that contains the id of another record. Sync refuses unknown ids.
+/// When the other record is deleted, the service empties the field, so rules read an `Option`.
 macro_rules! reference {
     ($(#[$doc:meta])* $name:ident to $kind:ident) => {
         value!($(#[$doc])* $name, { "type": "string", "format": "uuid", REFERENCE_KEYWORD: RecordKind::$kind });
