@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::records::{RecordKind, record_as};
 
-/// Returns the device of a command, with its name.
+/// Returns the device of a command as the target of an audit entry, with the device's name.
 pub(super) fn device(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let id = id(input, "id");
     let device = id.map_or(Ok(None), |id| {

@@ -1,4 +1,5 @@
-//! The commands, and the checks whether a device accepts a command. This file is pure.
+//! The commands to devices, and the check whether a device accepts a command. This file has only
+//! pure functions.
 
 use engine::error::{Error, Reason, Result};
 use schemars::JsonSchema;
@@ -39,7 +40,7 @@ impl DeviceCommand {
         }
     }
 
-    /// Returns the arguments for the connector.
+    /// Returns the arguments of the command for the connector.
     pub(super) fn arguments(self) -> Value {
         match self {
             Self::Lock | Self::Unlock => json!({}),
@@ -48,7 +49,7 @@ impl DeviceCommand {
         }
     }
 
-    /// Returns the type of device that accepts the command.
+    /// Returns the type of the devices that accept the command.
     const fn device_type(self) -> DeviceType {
         match self {
             Self::Lock | Self::Unlock => DeviceType::Lock,
@@ -56,8 +57,8 @@ impl DeviceCommand {
         }
     }
 
-    /// Checks that a device accepts the command. Fails with 403 if its remote control is off, with
-    /// 409 if it is archived, and with 400 if it is of another type.
+    /// Checks that a device accepts the command. Fails with 403 if the device's remote control is
+    /// off, with 409 if the device is archived, and with 400 if the device has another type.
     pub(super) fn check(self, device: &Device) -> Result<()> {
         if device.is_remote_control_enabled == Some(false) {
             return Err(Error::forbidden(Reason::rule(

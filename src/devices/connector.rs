@@ -13,7 +13,7 @@ use serde_json::Value;
 use url::Url;
 use uuid::Uuid;
 
-/// Deadline of a request to the connector, from the connection to the head of the response.
+/// Deadline of a request to the connector, from opening the connection to the head of the response.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// The User-Agent of requests to the connector.
 const USER_AGENT: &str = "Vestibule-Devices/1";
@@ -69,9 +69,9 @@ impl DeviceConnector {
         })
     }
 
-    /// Sends a command. Fails with 502 if the connector refuses the command. Fails with 503 for any
-    /// other failure: the device may have carried out the command, and the caller can safely send
-    /// it again with the same key.
+    /// Sends a command to the connector. Fails with 502 if the connector refuses the command. Fails
+    /// with 503 for any other failure: the device may have carried out the command, and the caller
+    /// can safely send the command again with the same key.
     pub(super) async fn send(&self, order: &ConnectorRequest) -> Result<()> {
         let _slot = QueueSlot::take(&self.waiting, order.organization_id)?;
         let request = self.client.post(self.endpoint.clone()).json(order);
@@ -107,14 +107,16 @@ fn outcome_unknown(cause: &str) -> Error {
     ))
 }
 
-/// A slot for a waiting command of an organization. It is freed on drop.
+/// A slot for a command of an organization that waits for the connector. Dropping the slot frees
+/// it.
 struct QueueSlot {
     waiting: WaitingCommands,
     organization: Uuid,
 }
 
 impl QueueSlot {
-    /// Takes a slot; 503 if all slots of the organization are taken.
+    /// Reserves a slot for an organization. Fails with 503 if all slots of the organization are in
+    /// use.
     fn take(waiting: &WaitingCommands, organization: Uuid) -> Result<Self> {
         let mut counts = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(organization).or_default();

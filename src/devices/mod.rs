@@ -1,5 +1,5 @@
-//! Commands to devices: lock, unlock, temperature and mode. `command.rs` checks a command, and
-//! `connector.rs` sends it to the service that carries it out.
+//! Commands to devices: lock, unlock, set a temperature, set a mode. `command.rs` checks a command,
+//! and `connector.rs` sends it to the device connector, which carries it out.
 
 mod audited;
 mod command;

@@ -1,5 +1,6 @@
-//! The operations that send commands to devices. Each checks in one transaction, calls the
-//! connector without a transaction, and stores the result in a second one (`pipeline/command.rs`).
+//! The operations that send commands to devices. Each operation checks its command in one
+//! transaction, calls the connector without a transaction, and stores the result in a second
+//! transaction (`pipeline/command.rs`).
 
 use engine::access::Permission;
 use engine::audit::Audits;
@@ -56,7 +57,7 @@ struct AcceptedCommand {
     accepted_at: Moment,
 }
 
-/// A command that has passed all checks of this service.
+/// A command that has passed all checks of this service, and its device.
 struct PreparedCommand {
     organization: Uuid,
     device: Uuid,
@@ -130,7 +131,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Checks that the caller can access the device, and that the device takes the command.
+/// Checks that the caller can access the device, and that the device accepts the command.
 fn prepare(
     context: &mut Context<'_, '_>,
     device: Uuid,

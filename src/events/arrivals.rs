@@ -1,5 +1,5 @@
-//! Ids of all reviews that ever arrived, so that `review.submitted` fires only once for each id. The
-//! table keeps the id of a deleted review, because the platform may send the review again.
+//! Ids of all reviews that ever arrived, so that `review.submitted` fires only once for each id.
+//! The id of a deleted review remains in the table, because the platform may send the review again.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ store::statements! {
     NOTE_ARRIVAL = "insert into review_arrival (organization_id, review_id) values (?1, ?2) on conflict do nothing";
 }
 
-/// Returns the ids in a list whose reviews arrived before.
+/// Returns those of the given ids whose reviews arrived before.
 pub(crate) fn arrived_reviews(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,

@@ -1,5 +1,5 @@
-//! Descriptions of webhook subscriptions for the audit log. An audited operation reads them before
-//! and after its change.
+//! Descriptions of webhook subscriptions for the audit log. The pipeline reads them before and
+//! after the change of an audited operation.
 
 use engine::audit::{AuditedObject, Target, id};
 use engine::context::Context;
@@ -17,11 +17,11 @@ store::statements! {
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null order by created_at, id";
 }
 
-/// The kind of a subscription in the audit log.
+/// The name of the object type of subscriptions in the audit log.
 const KIND: &str = "webhook_subscription";
 
-/// Describes the subscription with the input's id, or else all subscriptions of the caller's
-/// credential that post to the input's URL.
+/// Describes the subscription whose id the input names. If the input names no id, describes all
+/// subscriptions of the caller's credential that post to the input's URL.
 pub(super) fn audited_subscriptions(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -56,7 +56,8 @@ pub(super) fn audited_subscriptions(
         .map(Some)
 }
 
-/// Returns the audit log's target for the input's subscription, with its URL as the name.
+/// Returns the subscription of the input as the target of an audit entry, with the subscription's
+/// URL as the name.
 pub(super) fn subscription_target(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let target = audited_subscriptions(context, input)?.map(|thing| thing.target);
     Ok(target.unwrap_or_else(|| Target::new(KIND, id(input, "id"), None)))

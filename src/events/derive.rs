@@ -14,7 +14,7 @@ use crate::records::{
     Device, Property, RecordKind, Reservation, ReservationStatus, TaskRecord, TaskStatus,
 };
 
-/// A record before and after a change, and its property.
+/// A record before and after a change, and the property of the record.
 pub struct RecordChange<'c> {
     /// The record before the change. `None` for a new record.
     pub before: Option<&'c Object>,
@@ -33,15 +33,15 @@ pub struct DerivedEvents {
     pub timer: TimerEffect,
 }
 
-/// The effect of a change on a record's timer. A record has at most one timer.
+/// The effect of a change on the timer of the changed record. A record has at most one timer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TimerEffect {
-    /// Leaves the timer as it is.
+    /// The timer does not change.
     #[default]
     Keep,
-    /// Starts or restarts the timer.
+    /// The timer starts, or starts again.
     Arm,
-    /// Ends the timer.
+    /// The timer ends without firing.
     Disarm,
 }
 
@@ -53,9 +53,9 @@ impl DerivedEvents {
         }
     }
 
-    /// Returns the result for a change that the platform sends as history. Such a change fires no
-    /// event and starts no timer. It can end a timer, because the condition for which the timer
-    /// waited is over.
+    /// Returns the events and the timer for a change that the platform sends as history. The change
+    /// fires no event and starts no timer. It can end a timer, because it can end the condition for
+    /// which the timer waited.
     #[must_use]
     pub fn without_events(self) -> Self {
         let timer = if self.timer == TimerEffect::Arm {
@@ -156,9 +156,9 @@ fn read<T: DeserializeOwned>(data: &Object) -> Result<T> {
     serde_json::from_value(Value::Object(data.clone())).map_err(Error::internal)
 }
 
-/// Returns the check-out of a stay as an instant in the property's time zone. The time of day comes
-/// from the stay, or else from the property, or else is the end of the day. Returns `None` without
-/// a property.
+/// Returns the check-out of a stay as an instant in the property's time zone. The time of day is
+/// that of the stay, or else that of the property, or else the end of the day. Returns `None`
+/// without a property.
 #[must_use]
 pub fn check_out(reservation: &Reservation, property: Option<&Property>) -> Option<Timestamp> {
     let zone = TimeZone::get(&property?.timezone).ok()?;
@@ -230,7 +230,7 @@ fn presence(device: &Device) -> Presence {
     }
 }
 
-/// Returns whether a device whose timer has expired is online, so that `device.reconnected` fires.
+/// Returns whether a device is online when its timer expires. `device.reconnected` fires only then.
 #[must_use]
 pub fn is_back(device: &Device) -> bool {
     presence(device) == Presence::Online
@@ -258,7 +258,8 @@ fn device(before: Option<&Device>, after: &Device) -> DerivedEvents {
             events: Vec::new(),
             timer: TimerEffect::Disarm,
         },
-        // A device that leaves the archive fires nothing, like a new device.
+        // A device that is no longer archived fires nothing, because its earlier state is unknown,
+        // as for a new device.
         (Archived, _) | (Online, Online) | (Offline, Offline) => DerivedEvents::default(),
     }
 }
@@ -278,7 +279,7 @@ mod tests {
     const FLAT: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
     const ELSEWHERE: &str = "0192f0c1-2345-7abc-8def-0123456789ff";
     const NOW: &str = "2026-11-10T12:00:00Z";
-    /// Delay of the timer in these tests, in minutes.
+    /// Delay of a timer in these tests, in minutes.
     const DELAY: i64 = 10;
 
     fn object(value: Value) -> Object {
@@ -746,9 +747,9 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the events with the table of events in the rules: `reservation.created` fires when
-        /// "a new confirmed reservation with a current or upcoming stay arrives or is linked to a
-        /// property; also when an existing reservation becomes confirmed later".
+        /// Compares the events with the table of events in the rules: `reservation.created` fires
+        /// when "a new confirmed reservation with a current or upcoming stay arrives or is linked
+        /// to a property; also when an existing reservation becomes confirmed later".
         #[test]
         fn reservation_events_agree_with_the_event_table(before in of(stays()), after in stays(), day in 1..=30) {
             let now = format!("2026-11-{day:02}T12:00:00Z");
@@ -768,8 +769,9 @@ mod tests {
             prop_assert_eq!(event_names, expected.into_iter().filter(|(_, fires)| *fires).map(|(name, _)| name).collect::<Vec<_>>());
         }
 
-        /// Compares the events of random sequences of states with a model: `device.offline` fires at
-        /// once, and `device.reconnected` fires after the device has stayed online for the delay.
+        /// Compares the events of random sequences of a device's states with a model. In the model,
+        /// `device.offline` fires at once, and `device.reconnected` fires after the device has
+        /// stayed online for the delay.
         #[test]
         fn device_events_agree_with_a_sequence_of_states(life in vec((select(vec![Online, Offline, Archived]), 1_i64..15), 1..15)) {
             let (mut reported, mut since, mut minute, mut before) = (Vec::new(), None, 0_i64, None);

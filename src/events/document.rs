@@ -11,9 +11,10 @@ use super::Event;
 use super::event_types::{ping_schema, step_run_schema, subject};
 use crate::records::RecordKind;
 
-/// Returns named schemas for the document of an interface. The platform interface gets the schema of
-/// the data that the platform sends, for each kind of record. Other interfaces get the schemas of
-/// records as reads return them. The public interface also gets the schemas of webhook messages.
+/// Returns named schemas for the OpenAPI document of an interface. The document of the platform
+/// interface gets the schemas of the data that the platform sends, one for each kind of record. The
+/// documents of other interfaces get the schemas of records as reads return them. The document of
+/// the public interface also gets the schemas of webhook messages.
 pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
     let event_kinds: Vec<RecordKind> = Event::VARIANTS
         .iter()
@@ -44,8 +45,8 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
     records.chain(message_schemas).collect()
 }
 
-/// Returns the name of the schema of the data that the platform sends for a kind. Several kinds
-/// have only a name and therefore share a schema.
+/// Returns the name of the schema of the data that the platform sends for a kind. Records of
+/// several kinds have only a name, so these kinds share a schema.
 pub(crate) fn data_name(kind: RecordKind) -> String {
     let schema = kind.schema();
     let same_schema = RecordKind::VARIANTS
@@ -58,8 +59,8 @@ pub(crate) fn data_name(kind: RecordKind) -> String {
     }
 }
 
-/// Returns the messages of all events and of the ping, each as name, description and schema of the
-/// data.
+/// Returns the messages of all events and of the ping. Each message has a name, a description and
+/// the schema of its data.
 fn messages() -> Vec<(&'static str, String, Value)> {
     let of_event = |event: &Event| {
         let data = subject(*event).map_or_else(step_run_schema, |kind| {
@@ -86,12 +87,12 @@ fn message_name(event: &str) -> String {
     format!("{}Message", pascal(&event.replace('.', "_")))
 }
 
-/// Returns the schema name of a kind's view, such as `TaskTemplateRecord`.
+/// Returns the schema name of a kind's records as reads return them, such as `TaskTemplateRecord`.
 fn record_name(kind: RecordKind) -> String {
     format!("{}Record", pascal(kind.as_ref()))
 }
 
-/// Returns the headers of a message as OpenAPI parameters.
+/// Returns the headers of a webhook message as OpenAPI parameters.
 pub(crate) fn parameters() -> Value {
     json!({
         "WebhookId": {
@@ -126,7 +127,7 @@ pub(crate) fn parameters() -> Value {
     })
 }
 
-/// Returns the messages as OpenAPI webhooks: every event, and the ping.
+/// Returns the webhook messages as OpenAPI webhooks: one for each event, and one for the ping.
 pub(crate) fn webhooks(schemas: &Map<String, Value>) -> Map<String, Value> {
     messages()
         .into_iter()

@@ -1,8 +1,8 @@
 //! Checks whether a subscription's credential may still receive its event (rules: webhooks#ends).
 //!
 //! The check runs before each delivery, and once a minute for every active subscription. The check
-//! per minute finds credentials that lose access without a change of their subscriptions: a
-//! credential expires, or an organization begins to require two-factor authentication.
+//! once a minute finds credentials that lose access without a change of their subscriptions. For
+//! example, a credential expires, or an organization begins to require two-factor authentication.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ use super::subscriptions::event_from_row;
 const BATCH: i64 = 500;
 
 store::statements! {
-    /// Selects the active subscriptions after a cursor, grouped by credential.
+    /// Selects the active subscriptions after a cursor, in the order of their credentials.
     ACTIVE = "select organization_id, credential, created_at, id, event from webhook_subscription
         where disabled_at is null and (credential, organization_id, created_at, id) > (?1, ?2, ?3, ?4)
         order by credential, organization_id, created_at, id limit ?5";
@@ -35,8 +35,8 @@ store::statements! {
         where organization_id = ?1 and credential = ?2 and disabled_at is null order by created_at, id";
 }
 
-/// Checks that a credential may receive an event. `caller` is the result of [`load_caller`]. Returns
-/// the caller, or the reason to disable the subscription.
+/// Checks that a credential may receive an event. `caller` is the result of [`load_caller`].
+/// Returns the caller, or the reason for which the subscription is to be disabled.
 pub(super) fn check_eligibility(
     caller: Option<&Identified>,
     event: Event,
@@ -51,8 +51,8 @@ pub(super) fn check_eligibility(
     }
 }
 
-/// Loads the caller of a stored credential with its current permissions. Returns `None` if the
-/// credential was deleted.
+/// Loads the caller that a stored credential identifies, with its current permissions. Returns
+/// `None` if the credential was deleted.
 pub(super) fn load_caller(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -89,7 +89,7 @@ pub async fn disable_lapsed(service: &Arc<Service>) -> Result<()> {
     Ok(())
 }
 
-/// The position of the sweep in the order of [`ACTIVE`].
+/// The position of the sweep in the order of [`ACTIVE`]: the last subscription that it has checked.
 struct Cursor {
     organization: Uuid,
     credential: String,
@@ -109,11 +109,12 @@ impl Cursor {
     }
 }
 
-/// Credentials that may no longer receive one of their events, each with its organization.
+/// Credentials that may no longer receive one of the events of their subscriptions, each with its
+/// organization.
 type LapsedCredentials = BTreeSet<(Uuid, String)>;
 
 /// Checks a batch of subscriptions after a position. Returns the lapsed credentials, and the
-/// position of the next batch if there may be more.
+/// position from which the next batch starts if there may be one.
 fn find_lapsed(
     tx: &mut Transaction<'_>,
     from: &Cursor,
@@ -154,11 +155,11 @@ fn find_lapsed(
     Ok((lapsed, next))
 }
 
-/// Checks a credential's subscriptions again, in a write transaction, and disables those that may no
-/// longer receive their event. Returns the disabled subscriptions with the reasons.
+/// Checks a credential's subscriptions again, in a write transaction, and disables those whose
+/// event the credential may no longer receive. Returns the disabled subscriptions with the reasons.
 ///
-/// Locks the organization, as every change of several subscriptions does, so that two changes cannot
-/// deadlock.
+/// Locks the organization first. Every change of several subscriptions does this, so that two such
+/// changes cannot deadlock.
 fn disable(
     tx: &mut Transaction<'_>,
     service: &Service,

@@ -29,7 +29,8 @@ pub(crate) const LIST_WEBHOOK_DELIVERIES: OperationName<Vec<WebhookDelivery>> =
 /// Maximum number of deliveries that one request sends again, so that the request does not lock its
 /// organization for long.
 const MAX_REDELIVERED: usize = 1_000;
-/// Maximum number of pings in the log of a subscription. A new ping deletes older pings.
+/// Maximum number of pings in the log of a subscription. A new ping deletes the pings that exceed
+/// this number.
 const MAX_PINGS: i64 = 100;
 
 store::statements! {
@@ -41,15 +42,16 @@ store::statements! {
         join webhook_delivery d on d.organization_id = ?1 and d.id = page.id order by d.created_at desc, d.id desc";
     /// Counts the deliveries in a subscription's log.
     COUNT = "select count(*) from webhook_delivery where organization_id = ?1 and subscription_id = ?2";
-    /// Selects a delivery of a subscription.
+    /// Selects one delivery of a subscription.
     ONE = "select id, status, next_attempt_at, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and id = ?3";
-    /// Selects the failed deliveries of a subscription after a position, without pings.
+    /// Selects the failed deliveries of a subscription that were created after a position, without
+    /// pings.
     FAILED = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and status = 'failed' and is_ping = false and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5";
-    /// Selects the deliveries that were pending when their subscription was disabled, after a
-    /// position and without pings.
+    /// Selects the deliveries of a subscription that were pending when the subscription was
+    /// disabled. Selects only deliveries after a position, without pings.
     CUT = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and is_cut = true and status = 'discarded' and is_ping = false
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
@@ -58,8 +60,8 @@ store::statements! {
         is_cut = false where organization_id = ?1 and id = ?2 and status <> 'pending'";
     /// Marks a delivery as a ping.
     IS_PING = "update webhook_delivery set is_ping = true where organization_id = ?1 and id = ?2";
-    /// Deletes the oldest pings of a subscription and keeps the newest `?3`. Deletes at most `?3` at
-    /// once, and skips pings that another transaction has locked.
+    /// Deletes the oldest pings of a subscription, except the newest `?3` pings. One execution
+    /// deletes at most `?3` pings, and skips pings that another transaction has locked.
     DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
             and is_ping = true order by created_at desc, id desc limit ?3 offset ?3 for update skip locked)
         delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
@@ -268,7 +270,7 @@ fn redeliver_failed(context: &mut Context<'_, '_>, input: RedeliverFailed) -> Re
     Ok(Redelivered { redelivered })
 }
 
-/// Fails unless both subscriptions belong to the caller and are for the same event.
+/// Fails unless both subscriptions belong to the caller and are subscriptions to the same event.
 fn require_same_event(context: &mut Context<'_, '_>, one: Uuid, other: Uuid) -> Result<()> {
     let mut event = |id| {
         require_subscription(context, id)?
@@ -284,8 +286,8 @@ fn require_same_event(context: &mut Context<'_, '_>, one: Uuid, other: Uuid) -> 
     )))
 }
 
-/// Sends up to `max` deliveries of the input's subscription to the subscription `receiver`.
-/// `statement` selects the deliveries. Returns the number of deliveries.
+/// Sends up to `max` deliveries of the input's subscription again, to the subscription `receiver`.
+/// `statement` selects the deliveries. Returns the number of deliveries that are sent again.
 fn send_again(
     context: &mut Context<'_, '_>,
     statement: &'static store::Statement,
@@ -304,8 +306,8 @@ fn send_again(
         position = (last.get(1)?, last.get(0)?);
         for row in &rows {
             let Json(mut delivery): Json<Delivery> = row.get(2)?;
-            // The statements skip pings with `is_ping`. Pings from before that column existed lack
-            // the mark, so they are skipped here.
+            // The statements skip pings by the column `is_ping`. Pings that are older than this
+            // column are not marked in it, so they are skipped here.
             let is_event = !delivery.reported.is_ping();
             if is_event && requeue(context, receiver, row.get(0)?, &mut delivery)? {
                 redelivered += 1;
@@ -315,8 +317,8 @@ fn send_again(
     Ok(redelivered)
 }
 
-/// Puts a finished delivery back into the outbox of a subscription. The delivery gets as many
-/// attempts as a new one. Returns whether the delivery still exists.
+/// Puts a finished delivery back into the outbox of the subscription `receiver`. The delivery gets
+/// as many attempts as a new delivery. Returns whether the delivery still exists.
 fn requeue(
     context: &mut Context<'_, '_>,
     receiver: Uuid,

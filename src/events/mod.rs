@@ -1,14 +1,15 @@
 //! Events for other systems: which changes fire them, who subscribes to them, and what is sent
 //! (rules: sync#events).
 //!
-//! `derive.rs` decides which events a change of a record fires. Most events fire at once. A device
-//! that comes back online starts a timer instead (`timer.rs`), and `timekeeper.rs` fires the event
-//! after the device has stayed online for a while.
+//! `derive.rs` decides which events a change of a record fires. Most events fire at once. If a
+//! device comes back online, a timer starts instead (`timer.rs`), and `timekeeper.rs` fires the
+//! event after the device has stayed online for a while.
 //!
 //! `outbox.rs` writes a delivery for each matching subscription, in the transaction of the change.
-//! The crate `delivery` sends it. At that time, `payload.rs` reads the data that the receiver may
-//! see. `eligibility.rs` checks before each delivery and once a minute whether the credential may
-//! still receive its event. The other files are operations on subscriptions and deliveries.
+//! The crate `delivery` sends the delivery. When it sends, `payload.rs` reads the data that the
+//! receiver may see. `eligibility.rs` checks before each delivery and once a minute whether the
+//! credential may still receive its event. The other files have the operations on subscriptions and
+//! deliveries.
 
 mod arrivals;
 mod audited;
@@ -58,9 +59,9 @@ pub(crate) use timer::{
     apply_timer_effects as set_timers, restart_future_timers as bring_timers_forward,
 };
 
-/// Wakes the dispatcher when deliveries are due.
+/// The wake signal for the dispatcher, which is sent when deliveries are due.
 pub const DELIVERIES: WakeSignal = WakeSignal("deliveries");
-/// Wakes the sweep when a subscription was deleted.
+/// The wake signal for the sweep, which is sent when a subscription was deleted.
 pub const DELETIONS: WakeSignal = WakeSignal("deletions");
 
 /// The registration of this module.

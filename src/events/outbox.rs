@@ -18,8 +18,8 @@ use super::subscriptions::{Filters, StoredSubscription};
 use super::workflow;
 use crate::records::{RecordKind, WorkflowStepRun};
 
-/// Maximum number of deliveries in memory before they are written. Limits the memory for an event
-/// with many subscriptions.
+/// Maximum number of deliveries that are collected in memory before they are written. It bounds the
+/// memory for an event with many subscriptions.
 const BATCH: usize = 2_000;
 
 store::statements! {
@@ -44,11 +44,11 @@ pub struct RecordEvent {
     pub property_id: Option<Uuid>,
 }
 
-/// Writes events to the outbox, in their order: one delivery for each subscription whose filters
-/// match the event.
+/// Writes events to the outbox, in the order of the list: one delivery for each subscription whose
+/// filters match the event.
 ///
 /// A delivery contains the id of the record, not its data. The dispatcher reads the data when it
-/// sends the delivery, so that the receiver gets the current data that it may see.
+/// sends the delivery, so the receiver gets the current data, as far as it may see this data.
 pub fn enqueue(context: &mut Context<'_, '_>, events: &[RecordEvent]) -> Result<()> {
     let types: BTreeSet<Event> = events.iter().map(|event| event.event).collect();
     if types.is_empty() {
@@ -95,8 +95,8 @@ pub fn enqueue(context: &mut Context<'_, '_>, events: &[RecordEvent]) -> Result<
             None
         };
         let step = run.and_then(WorkflowStepRun::step);
-        // A run of a workflow step has its own time. Every other event gets the time at which the
-        // service received the change.
+        // The event of a workflow step's run gets the time at which the run occurred. Every other
+        // event gets the time at which the service received the change.
         let occurred_at = run.map_or(Moment(now), |run| run.occurred_at);
         let reported = ReportedEvent {
             event: event.as_ref().into(),

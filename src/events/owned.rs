@@ -12,7 +12,7 @@ store::statements! {
     /// Selects a subscription of a credential, by id.
     ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and id = ?2 and credential = ?3 and deleted_at is null";
-    /// Locks the row of a credential's subscription until the end of the transaction.
+    /// Locks the row of a subscription of a credential until the end of the transaction.
     HOLD = "select disabled_at from webhook_subscription
         where organization_id = ?1 and id = ?2 and credential = ?3 and deleted_at is null for key share";
 }
@@ -38,7 +38,7 @@ pub(super) fn lock_subscription(context: &mut Context<'_, '_>, id: Uuid) -> Resu
     Ok(row.get::<Option<Timestamp>>(0)?.is_none())
 }
 
-/// Returns the 404 for a subscription that does not exist or belongs to another credential.
+/// Returns the 404 error for a subscription that does not exist or belongs to another credential.
 pub(super) fn not_found() -> Error {
     Error::not_found("Webhook subscription")
 }

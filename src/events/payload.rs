@@ -22,10 +22,10 @@ use crate::records::{Record, RecordKind, find_records};
 /// Builds the data of deliveries with the current permissions of the subscription's credential.
 pub struct Payloads(pub Arc<Service>);
 
-/// The record or run from which the data of a delivery is built.
+/// The subject of a delivery: the record or run from which the delivery's data is built.
 #[derive(Clone, Copy)]
 enum DeliverySubject {
-    /// A record, in the form of its read.
+    /// A record, as its read returns it.
     Record(RecordKind, Uuid),
     /// A run of a workflow step.
     Run(Uuid),

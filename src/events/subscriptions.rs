@@ -1,6 +1,6 @@
 //! Operations on webhook subscriptions: `listWebhookSubscriptions`, `createWebhookSubscription`,
-//! `deleteWebhookSubscription` and `rotateWebhookSecret`. Also functions that disable subscriptions
-//! when their credential ends.
+//! `deleteWebhookSubscription` and `rotateWebhookSecret`. This file also has the functions that
+//! disable subscriptions when their credential ends.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -35,17 +35,19 @@ pub(crate) const LIST_WEBHOOK_SUBSCRIPTIONS: OperationName<Vec<WebhookSubscripti
 /// Subscribes a URL to an event.
 pub(crate) const CREATE_WEBHOOK_SUBSCRIPTION: OperationName<CreatedWebhookSubscription> =
     OperationName::new("createWebhookSubscription");
-/// Makes another signing secret for a subscription.
+/// Gives a subscription a new signing secret.
 pub(crate) const ROTATE_WEBHOOK_SECRET: OperationName<CreatedWebhookSubscription> =
     OperationName::new("rotateWebhookSecret");
 
 /// Maximum number of active subscriptions of one credential (rules: limits#lengths).
 const MAX_ACTIVE: i64 = 100;
-/// Maximum number of disabled subscriptions in the list of a credential. Older ones are deleted.
+/// Maximum number of disabled subscriptions of one credential. Older disabled subscriptions are
+/// deleted.
 const MAX_DISABLED: i64 = 1_000;
-/// Default number of seconds for which a replaced secret also signs deliveries: a day.
+/// Default number of seconds for which the old secret still signs deliveries after it is replaced:
+/// a day.
 const GRACE_SECONDS: u32 = 86_400;
-/// The path of the field `filters.workflowStep` in issues.
+/// The path of the field `filters.workflowStep` in the issues of a request.
 const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
 
 store::statements! {
@@ -66,8 +68,8 @@ store::statements! {
     /// Marks every subscription of a credential that posts to a URL as deleted.
     DELETE_BY_TARGET = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
-    /// Marks the oldest disabled subscriptions of a credential as deleted and keeps the newest `?3`.
-    /// Marks at most `?3` at once.
+    /// Marks the oldest disabled subscriptions of a credential as deleted, except the newest `?3`.
+    /// One execution marks at most `?3` subscriptions.
     DELETE_SURPLUS = "update webhook_subscription set deleted_at = ?4 where organization_id = ?1 and id in
         (select id from webhook_subscription where organization_id = ?1 and credential = ?2
             and disabled_at is not null and deleted_at is null order by disabled_at desc, id desc limit ?3 offset ?3)";
@@ -77,7 +79,8 @@ store::statements! {
     /// Selects the active subscriptions of a credential in all other organizations.
     ACTIVE_ELSEWHERE = "select organization_id, id from webhook_subscription
         where organization_id <> ?1 and credential = ?2 and disabled_at is null order by organization_id, id";
-    /// Disables a subscription of another organization, unless another transaction has locked it.
+    /// Disables a subscription of another organization. Skips a subscription that another
+    /// transaction has locked.
     DISABLE_ELSEWHERE = "with free as (select id from webhook_subscription
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 and disabled_at is null for no key update skip locked)
         update webhook_subscription set disabled_at = ?4, disabled_reason = ?5
@@ -107,8 +110,8 @@ impl JsonSchema for TargetUrl {
     }
 }
 
-/// Returns the schema of an event's name: a single `enum`, so that a validation error lists all
-/// names.
+/// Returns the schema of an event's name. The schema is a single `enum`, so that a validation error
+/// lists the names of all events.
 pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Event::VARIANTS })
 }
@@ -125,8 +128,8 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    /// Returns whether an event with this property and this workflow step matches the filters. An
-    /// event may have neither.
+    /// Returns whether an event with this property and this workflow step matches the filters.
+    /// `None` means that the event has no property or no workflow step.
     pub(super) fn matches(&self, property: Option<Uuid>, step: Option<&str>) -> bool {
         let matches_property = self.property_ids.is_empty()
             || property.is_some_and(|id| self.property_ids.contains(&id));
@@ -330,10 +333,11 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Checks the caller's permission for the event in a request body.
+/// Checks that the caller may subscribe to the event in a request body.
 fn check_may_subscribe(body: &Value, access: &Access) -> Result<()> {
     if body.is_null() {
-        // The pipeline asks without a body whether the caller may use the operation at all.
+        // The pipeline calls this function without a body to ask whether the caller may use the
+        // operation at all.
         let is_any = Event::VARIANTS
             .iter()
             .any(|event| check_may_subscribe_to(*event, access).is_ok());
@@ -408,8 +412,8 @@ fn create(
         &INSERT,
         values![id, &key, event.as_ref(), &input.target_url.0, now, doc],
     )?;
-    // Each subscription is created active, so a credential never has many more disabled
-    // subscriptions than this limit, and one `DELETE_SURPLUS` per creation is enough.
+    // A new subscription is always active, so a credential never has many more disabled
+    // subscriptions than this limit. One `DELETE_SURPLUS` for each new subscription is enough.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.wake(DELETIONS);
     }
@@ -430,7 +434,7 @@ fn create(
 }
 
 impl From<SentFilters> for Filters {
-    /// Removes duplicate properties.
+    /// Takes over the filters of a request, without duplicate property ids.
     fn from(input: SentFilters) -> Self {
         let mut property_ids = input.property_ids.unwrap_or_default();
         let mut seen = HashSet::new();
@@ -443,8 +447,8 @@ impl From<SentFilters> for Filters {
 }
 
 impl EventAndFilters {
-    /// Returns an issue for each filter that does not match the event (rules:
-    /// webhooks#workflow-steps).
+    /// Returns an issue for each filter that the event does not allow, and for a filter that the
+    /// event requires but the request lacks (rules: webhooks#workflow-steps).
     fn issues(&self) -> Vec<Issue> {
         let Some(event) = self.event else {
             return Vec::new();
@@ -548,7 +552,7 @@ fn rotate(
     })
 }
 
-/// Returns the 409 for an operation that needs an active subscription.
+/// Returns the 409 error for an operation that needs an active subscription.
 pub(super) fn subscription_disabled() -> Error {
     Error::conflict(Reason::rule(
         "subscription_disabled",
@@ -567,9 +571,9 @@ pub fn disable_all_of(
     log_all_disabled(context, &disabled, reason)
 }
 
-/// Disables every active subscription of a credential in other organizations, because its app now
-/// works for this organization. Returns 503 if another transaction has locked one of them, because
-/// a wait for a row of another organization could end in a deadlock.
+/// Disables every active subscription of a credential in other organizations, because the
+/// credential's app now works for this organization. Returns 503 if another transaction has locked
+/// one of these subscriptions. A wait for a row of another organization could end in a deadlock.
 pub fn disable_all_in_other_organizations(
     context: &mut Context<'_, '_>,
     credential: Credential,

@@ -1,5 +1,5 @@
-//! Connections to the crate `delivery`: its check of target URLs as a schema format, and its backlog
-//! as a metric.
+//! Two connections to the crate `delivery`: its check of target URLs, as a schema format, and its
+//! backlog of deliveries, as metrics.
 
 use delivery::{Backlog, Targets, backlog};
 use engine::app::{Gauge, Gauges, NetworkFormat};

@@ -17,12 +17,12 @@ use super::timer;
 /// Maximum pause between two searches for due timers.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// How long a device has to be back online before its event fires.
+/// The time for which a device must stay online before `device.reconnected` fires.
 #[derive(Debug, Clone, Copy)]
 pub struct ReconnectDelay(pub Duration);
 
-/// Fires `device.reconnected` for devices that have stayed online. Every node runs a timekeeper, and
-/// the first node that finds a due timer fires the event.
+/// The worker that fires `device.reconnected` for devices that have stayed online. Every node runs
+/// this worker, and the first node that finds a due timer fires the event.
 pub type Timekeeper = DueWorker<DeviceTimers>;
 
 /// The timers of devices that are back online.
@@ -35,8 +35,8 @@ impl DueWork for DeviceTimers {
 
     fn max_delay(service: &Service) -> Duration {
         // A timer that starts during the pause is due one delay later. If the pause is not longer
-        // than the delay, the next search is early enough, without a wake signal. The search also
-        // finds timers that other nodes have started.
+        // than the delay, the next search begins before that timer is due, so a new timer needs no
+        // wake signal. The search also finds timers that other nodes have started.
         MAX_PAUSE.min(Self::delay(service))
     }
 

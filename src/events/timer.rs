@@ -5,8 +5,8 @@
 //! device's change writes the row, so the timer survives a restart. The row does not contain the
 //! delay, which is a setting of the timekeeper.
 //!
-//! Starting, ending or firing a timer requires the lock on the organization. Firing deletes the row
-//! in the same transaction, so that only one of several nodes fires the timer.
+//! Code that starts, ends or fires a timer has locked the organization. The transaction that fires
+//! a timer also deletes its row, so that only one of several nodes fires it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -37,26 +37,27 @@ store::statements! {
         on conflict (organization_id, device_id) do update set online_since = excluded.online_since";
     /// Ends devices' timers.
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
-    /// Selects the organization of the device that came back first, at time `?1` or before. Skips
-    /// the organizations `?2`.
+    /// Selects the organization of the device that came back online first, at time `?1` or before.
+    /// Skips the organizations in `?2`.
     DUE = "select t.organization_id from device_timer t join organization o on o.id = t.organization_id
         where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null
         order by t.online_since, t.organization_id limit 1";
-    /// Selects the devices of an organization that came back at time `?2` or before.
+    /// Selects the devices of an organization that came back online at time `?2` or before.
     DUE_WITHIN = "select device_id from device_timer where organization_id = ?1 and online_since <= ?2
         order by online_since, device_id limit ?3";
-    /// Selects the earliest time at which a device with a timer came back.
+    /// Selects the earliest time at which a device with a timer came back online.
     FIRST = "select t.online_since from device_timer t join organization o on o.id = t.organization_id
         where o.erased_at is null order by t.online_since limit 1";
-    /// Selects timers that start in the future, the latest first. A clock that was ahead wrote
-    /// their start.
+    /// Selects timers whose start is after a timestamp, the latest first. The service wrote these
+    /// starts while the clock was ahead.
     LATE = "select organization_id, device_id from device_timer where online_since > ?1 order by online_since desc limit ?2";
-    /// Sets the start of the given timers to the current time.
+    /// Sets the start of the given timers to a timestamp, if the stored start is after that
+    /// timestamp.
     BRING_FORWARD = engine::some_late!("device_timer", "device_id", "online_since");
 }
 
-/// Restarts timers whose start is in the future, because a clock was ahead. Returns whether there
-/// may be more.
+/// Restarts timers whose start is in the future, because the clock was ahead when they started.
+/// Returns true if more of these timers may remain.
 pub(crate) fn restart_future_timers(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, now)
 }
@@ -91,7 +92,7 @@ pub(crate) fn apply_timer_effects(
         .map(drop)
 }
 
-/// Ends devices' timers, if they have one.
+/// Ends the timers of the devices. A device may have no timer.
 fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
     context.execute_deferred(&DISARM, values![devices])
 }
@@ -131,7 +132,7 @@ pub(super) fn expire(
         .map(|row| Ok(row.get(0)?))
         .collect::<Result<Vec<Uuid>>>()?;
     disarm(&mut context, ids.clone())?;
-    // Fire only for devices that are still online. Devices that were deleted are not in `devices`.
+    // The event fires only for devices that are still online. Deleted devices are not in `devices`.
     let devices: HashMap<Uuid, Device> = records_as(&mut context, RecordKind::Device, ids.clone())?;
     let (event, kind) = (Event::DeviceReconnected, RecordKind::Device);
     let online = ids

@@ -1,5 +1,5 @@
-//! The external-automation steps of workflows, for subscriptions to `workflow.step`: the operation
-//! `listWorkflowZapierSteps`, and the data of a step's run.
+//! The external-automation steps of workflows, for subscriptions to `workflow.step`. This file has
+//! the operation `listWorkflowZapierSteps` and builds the data of a step's run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,8 +23,8 @@ use crate::records::{
 const EXTERNAL_AUTOMATION: &str = "external_automation";
 
 impl Workflow {
-    /// Returns the external-automation step with this id. The live version takes precedence over
-    /// the draft.
+    /// Returns the external-automation step with this id. If the live version and the draft both
+    /// have it, returns the step of the live version.
     fn step(&self, id: &str) -> Option<&WorkflowNode> {
         let mut nodes = self.live_nodes.iter().chain(&self.draft_nodes).flatten();
         nodes.find(|node| node.id == id && node.node_type == EXTERNAL_AUTOMATION)
@@ -92,7 +92,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Lists the steps in the order of their workflows' creation, then in the order of each workflow.
+/// Lists the steps of all workflows, by the creation of the workflows. The steps of one workflow
+/// have the order of [`Workflow::steps`].
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<WorkflowStep>> {
     let mut steps = Vec::new();
     for record in list_all(context, RecordKind::Workflow)? {
@@ -137,8 +138,8 @@ fn find_workflow(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Workf
     record.map(|record| record.read()).transpose()
 }
 
-/// Finds a step by its id. Returns the id in canonical form, or `None` if no workflow that the caller
-/// can access has the step.
+/// Finds a step by its id. Returns the id in canonical form. Returns `None` if no workflow that the
+/// caller can access has the step.
 pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Option<String>> {
     let Some((workflow_id, node)) = split_step_id(id) else {
         return Ok(None);
@@ -208,7 +209,7 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
         Some(_) => return Ok(None),
         None => None,
     };
-    // If the step was removed from all versions since the run, its id serves as the label.
+    // If no version of the workflow has the step any more, the step's id serves as its label.
     let label = workflow
         .step(&run.node_id)
         .map_or_else(|| run.node_id.clone(), |step| step.label.clone());
