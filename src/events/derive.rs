@@ -29,7 +29,7 @@ pub struct RecordChange<'c> {
 pub struct DerivedEvents {
     /// Events that fire now, in order.
     pub events: Vec<Event>,
-    /// The effect on the record's timer.
+    /// The effect of the change on the record's timer.
     pub timer: TimerEffect,
 }
 

@@ -9,7 +9,7 @@ store::statements! {
     ARRIVALS = some_of!("review_arrival", "organization_id, review_id");
     /// Deletes deliveries.
     DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");
-    /// Deletes marks of organizations with due deliveries.
+    /// Deletes the mark that an organization has due deliveries.
     DUE = some_of!("webhook_due", "organization_id");
     /// Deletes webhook subscriptions.
     SUBSCRIPTIONS = some_of!("webhook_subscription", "organization_id, id");

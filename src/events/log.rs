@@ -58,7 +58,7 @@ store::statements! {
     /// Puts a finished delivery back into the outbox of a subscription, due at once.
     REQUEUE = "update webhook_delivery set status = 'pending', next_attempt_at = ?3, leased_until = null, doc = ?4, subscription_id = ?5,
         is_cut = false where organization_id = ?1 and id = ?2 and status <> 'pending'";
-    /// Marks a delivery as a ping.
+    /// Marks a delivery of a ping, so that the other statements recognize it.
     IS_PING = "update webhook_delivery set is_ping = true where organization_id = ?1 and id = ?2";
     /// Deletes the oldest pings of a subscription, except the newest `?3` pings. One execution
     /// deletes at most `?3` pings, and skips pings that another transaction has locked.
@@ -232,7 +232,7 @@ fn redeliver(context: &mut Context<'_, '_>, input: OneDelivery) -> Result<Webhoo
     }
     let Json(mut delivery): Json<Delivery> = row.get(4)?;
     if !requeue(context, input.id, view.id, &mut delivery)? {
-        // The sweep can delete a delivery after the query that found the delivery.
+        // The sweep may have deleted the delivery after the query above found it.
         return Err(not_found());
     }
     let next_attempt_at = Some(Moment(context.now()));

@@ -37,7 +37,7 @@ store::statements! {
 #[derive(Debug, Clone, Copy)]
 pub struct RecordEvent {
     pub event: Event,
-    /// The kind of the record.
+    /// The kind of the record that caused the event.
     pub kind: RecordKind,
     pub record_id: Uuid,
     /// The property of the record. Subscriptions can filter by it.

@@ -145,7 +145,7 @@ impl Filters {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredSubscription {
-    /// The filters.
+    /// The filters of the subscription.
     #[serde(default)]
     pub filters: Filters,
     /// The secrets that sign the subscription's deliveries.
@@ -542,7 +542,7 @@ fn rotate(
     stored.secrets.rotate(context.ids(), context.now(), grace);
     let doc = store::Value::json(&stored)?;
     if context.execute(&REPLACE_DOC, values![input.id, doc])? == 0 {
-        // A receiver's 410 can delete a subscription after the query that found the subscription.
+        // A receiver's 410 may have deleted the subscription after the query above found it.
         return Err(not_found());
     }
     let subscription = WebhookSubscription::from_row(&row)?;

@@ -150,7 +150,7 @@ pub(super) fn expire(
     Ok((rows.len(), context.take_wake_signals()))
 }
 
-/// Returns the start of the earliest timer.
+/// Returns the earliest time at which a timer started.
 pub(super) fn earliest_timer(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
     Ok(tx.row(&FIRST, &[])?.map(|row| row.get(0)).transpose()?)
 }

@@ -38,7 +38,7 @@ store::statements! {
     /// Selects the carts that count as abandoned.
     DUE = "select c.organization_id, c.reservation_id from guest_cart c join organization o on o.id = c.organization_id
         where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";
-    /// Selects the carts of these stays that still count as abandoned.
+    /// Selects those of the given stays whose carts still count as abandoned.
     DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1 and reservation_id = any(?2) and due_at <= ?3";
     /// Selects carts whose due time is after a timestamp, the latest first. The service wrote these
     /// due times while the clock was ahead.

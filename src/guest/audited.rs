@@ -1,5 +1,5 @@
-//! Submissions in the audit log. The entries do not name the guest, because they are kept longer
-//! than the guest's data.
+//! Submissions in the audit log. The entries do not name the guest, because they are stored for
+//! longer than the guest's data.
 
 use engine::audit::{AuditedObject, id};
 use engine::context::Context;

@@ -95,7 +95,8 @@ impl StoredSubmission {
 }
 
 impl Decision {
-    /// Returns the part of the decision that is kept when the guest submits again: the message.
+    /// Returns the decision after the guest submits again. Only the message of this decision
+    /// remains.
     pub(super) fn into_resubmitted(self) -> Self {
         Self {
             message: self.message,

@@ -170,7 +170,7 @@ impl<'p> ServicePath<'p> {
     }
 }
 
-/// Returns the leading characters that can be part of a token.
+/// Returns the part of a text before the first character that no token contains.
 fn leading_token(rest: &str) -> &str {
     let is_token_character =
         |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);

@@ -21,9 +21,9 @@ store::statements! {
     SURVEYS = some_of!("guest_survey", "organization_id, reservation_id, kind");
     /// Deletes carts of guests.
     CARTS = some_of!("guest_cart", "organization_id, reservation_id");
-    /// Deletes devices with wallet passes.
+    /// Deletes the registrations of devices for wallet passes.
     PASS_REGISTRATIONS = some_of!("pass_registration", "organization_id, reservation_id, device_id");
-    /// Deletes the content of wallet passes.
+    /// Deletes the hashes of the content of wallet passes.
     PASS_STATES = some_of!("pass_state", "organization_id, reservation_id");
     /// Deletes changes made by guests.
     CHANGES = some_of!("guest_change", "organization_id, cursor");

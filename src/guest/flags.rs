@@ -1,8 +1,8 @@
 //! The flags of a submission: the reasons for which staff should look at it.
 //!
-//! The service raises flags when a guest submits, and stores them with the submission. Flags from
-//! other systems are read from their last reports, so a new report changes them. `precheckin.rs`
-//! decides whether flags hold a submission for review.
+//! The service raises flags when a guest submits, and stores these flags with the submission. It
+//! reads the flags of other systems from their last reports, so a new report changes them.
+//! `precheckin.rs` decides whether a submission with flags waits for review by staff.
 
 use engine::operation::Object;
 use jiff::civil::Date;
@@ -40,7 +40,7 @@ pub(super) struct StoredFlag {
     /// The id of the question for an answer, or the name of the check.
     #[serde(default)]
     pub key: Option<String>,
-    /// The message of another system.
+    /// The message of another system, for a flag that this system raised.
     #[serde(default)]
     pub message: Option<String>,
 }

@@ -61,7 +61,7 @@ pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec
         let (id, Json(record)): (Uuid, Json<Object>) = (row.get(0)?, row.get(1)?);
         let scope = text(&record, "scopeId").and_then(|scope| scope.parse::<Uuid>().ok());
         if let Some(scope) = scope {
-            // A platform may send any number as position, so it is compared as a float.
+            // A platform may send any number as position, so positions are compared as floats.
             let position = record
                 .get("position")
                 .and_then(Value::as_f64)

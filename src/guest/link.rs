@@ -73,7 +73,7 @@ fn organizations(prefix: &str, tokens: &[String]) -> Vec<Uuid> {
     Vec::from_iter(organizations)
 }
 
-/// Reads the columns of the opened object and of its organization.
+/// Reads the columns of the stay or preview that a token opens, and of its organization.
 fn identified(
     row: &Row,
     access: impl Fn(Uuid) -> Access,

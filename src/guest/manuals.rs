@@ -117,11 +117,11 @@ type Heading = (Option<Uuid>, Option<String>, TextLanguages);
 /// The manuals that reach a flat, before translation.
 #[derive(Default)]
 pub(super) struct FlatManuals {
-    /// Headings in portal order.
+    /// Headings in the order that the portal sets.
     categories: Vec<StoredCategory>,
     /// Manuals in the order of their creation.
     manuals: Vec<ManualWithCover>,
-    /// Names and values of the custom fields that are shown, by field.
+    /// Names and values of the custom fields that manuals show, by the field's id.
     fields: CustomFields,
     /// The flat's wireless network.
     wifi: Option<WifiView>,
@@ -130,7 +130,7 @@ pub(super) struct FlatManuals {
 /// The manuals that reach a flat, in one language, for every stay in the flat.
 #[derive(Serialize)]
 pub(super) struct ManualGroups {
-    /// Headings in portal order. The last entry is for manuals without a heading.
+    /// Headings in the order that the portal sets. The last entry is for manuals without a heading.
     headings: Vec<Heading>,
     /// Manuals in the order of their creation.
     manuals: Vec<TranslatedManual>,

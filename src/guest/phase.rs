@@ -27,15 +27,15 @@ use crate::records::ReservationStatus;
 pub enum Phase {
     /// The reservation is cancelled, whatever the day.
     Cancelled,
-    /// The first day has not come.
+    /// The first day of the stay has not begun.
     Before,
-    /// The first day.
+    /// The first day of the stay.
     ArrivalDay,
-    /// The days between the first day and the last day.
+    /// The days between the first day and the last day of the stay.
     Stay,
-    /// The last day.
+    /// The last day of the stay.
     DepartureDay,
-    /// The stay is over.
+    /// The last day of the stay is over.
     After,
 }
 

@@ -51,20 +51,20 @@ pub(super) enum MissingReason {
     NotHere,
     /// The password is not shown while the booking is tentative.
     Tentative,
-    /// The name is unknown.
+    /// No placeholder has this name.
     Unknown,
 }
 
 /// A placeholder without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingPlaceholder {
-    /// The name as the text writes it.
+    /// The name of the placeholder, as the text writes it.
     pub name: String,
     why: MissingReason,
 }
 
 impl MissingPlaceholder {
-    /// Returns the reason as a sentence.
+    /// Returns the reason for the missing value as a sentence.
     pub(super) fn message(&self) -> String {
         let name = format!("{{{{{}}}}}", self.name);
         match self.why {
@@ -95,7 +95,7 @@ impl MissingPlaceholder {
 pub(super) enum TextPlacement {
     /// The description of a manual about the network.
     WifiManual,
-    /// Any other text.
+    /// A text other than the description of a manual about the network.
     Elsewhere,
 }
 

@@ -576,7 +576,7 @@ fn below_answers(mut issues: Vec<Issue>) -> Error {
     Error::issues(issues)
 }
 
-/// The data that decides whether a submission is held for review.
+/// The data that decides whether a submission waits for review by staff.
 #[derive(Debug, Clone, Copy)]
 struct ReviewInput {
     /// Whether the result of another system is still missing.

@@ -170,20 +170,20 @@ impl PreviewTime {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct StoredPreview {
-    /// The portal.
+    /// The portal that the preview shows.
     portal_id: Uuid,
-    /// The flat; `None` for an invented flat. It is chosen when the preview is created, because the
-    /// creator's access is checked for that flat.
+    /// The flat of the preview; `None` for an invented flat. The flat is chosen when the preview is
+    /// created, because the creator's access is checked for that flat.
     property_id: Option<Uuid>,
-    /// The reservation; `None` for an invented guest.
+    /// The reservation whose guest is shown; `None` for an invented guest.
     reservation_id: Option<Uuid>,
     /// The arrival day of an invented guest.
     check_in: Date,
-    /// The requested language.
+    /// The requested language of the page.
     language: Option<String>,
-    /// The requested time.
+    /// The requested time that the page shows.
     at: Option<Moment>,
-    /// Whether inactive items are shown.
+    /// Whether the preview shows inactive items.
     is_inactive_included: bool,
     /// Unsaved settings that are shown instead of the saved ones.
     draft: PreviewDraft,
@@ -448,8 +448,8 @@ fn without_answers(
     Ok(view)
 }
 
-/// Returns the flat of a preview as if the portal served it; 404 if the flat or the portal is
-/// deleted.
+/// Returns the flat of a preview as if the preview's portal served the flat. Fails with 404 if the
+/// flat or the portal is deleted.
 pub(super) fn flat(
     context: &mut Context<'_, '_>,
     portal: Uuid,

@@ -76,7 +76,7 @@ pub(crate) struct RegisteredPassState {
 pub(crate) struct Push {
     reservation: Uuid,
     device: String,
-    /// The token of the phone.
+    /// The push token of the phone.
     pub token: String,
     /// The number of earlier failures of this push.
     attempts: i64,

@@ -283,7 +283,7 @@ impl Cacheable for GuestSetup {
     }
 }
 
-/// Returns the number of bytes that a value takes as JSON.
+/// Returns the length of a value as JSON, in bytes.
 pub(super) fn length_of(value: &impl Serialize) -> u64 {
     let mut length = ByteCounter(0);
     // The writer cannot fail. If serialization fails, the length is only too small.

@@ -1,5 +1,5 @@
-//! A guest's submission in the form for the platform. The platform verifies identities, reports
-//! guests to authorities and charges deposits. For this it needs settings that no public read
+//! A guest's submission as the platform reads it. The platform verifies identities, reports guests
+//! to authorities and charges deposits. For this work it needs settings that no public read
 //! returns, so the submission contains these settings as well.
 
 use std::collections::{BTreeMap, HashMap};

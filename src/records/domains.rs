@@ -43,7 +43,7 @@ store::statements! {
     OWNER = "select owner_id, is_guest_portal from domain where host = ?1";
 }
 
-/// A domain that a request or a certificate is for.
+/// The domain to which a request was sent, or for which a certificate is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Domain {
     /// The organization that owns the host.
@@ -52,7 +52,7 @@ pub(crate) struct Domain {
     pub is_guest_portal: bool,
 }
 
-/// Why a host cannot be claimed.
+/// The reason why an organization cannot claim a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HostError {
     /// The text is not a valid host name.
@@ -66,7 +66,7 @@ pub(crate) enum HostError {
 }
 
 impl HostError {
-    /// Returns the message for the client.
+    /// Returns the message about a refused host for the client.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Invalid => "must be a host name such as stay.example.com, in letters, digits, \
@@ -173,7 +173,7 @@ pub(crate) struct HostTally {
 }
 
 impl HostTally {
-    /// Reads the stored custom URLs.
+    /// Reads the stored custom URLs and counts their hosts.
     pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Self> {
         let mut tally = Self::default();
         for (id, url) in all_records::<CustomUrl>(context, RecordKind::CustomUrl)? {

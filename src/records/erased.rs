@@ -5,7 +5,7 @@ use engine::some_of;
 store::statements! {
     /// Deletes links from and to records.
     LINKS = some_of!("record_link", "organization_id, from_kind, from_id, to_kind, to_id");
-    /// Deletes the counts of records.
+    /// Deletes the blocks with the counts of records.
     BLOCKS = some_of!("record_block", "organization_id, kind, from_created_at, from_id");
     /// Deletes the versions of records.
     VERSIONS = some_of!("record_version", "organization_id, kind, record_id");

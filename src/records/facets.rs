@@ -32,7 +32,7 @@ pub(crate) struct Facets {
     pub lookup_key: Option<String>,
 }
 
-/// The fields of a reservation that hold a code of the booking.
+/// The fields of a reservation that contain a code of the booking.
 const BOOKING_CODES: [&str; 8] = [
     "bookingCode",
     "bookingReference",
@@ -44,7 +44,7 @@ const BOOKING_CODES: [&str; 8] = [
     "reservationCode",
 ];
 
-/// The fields of a property that hold its id in another system.
+/// The fields of a property that contain its id in another system.
 const PROPERTY_CODES: [&str; 5] = [
     "code",
     "externalId",

@@ -94,7 +94,7 @@ pub(crate) enum Dependents {
     None,
 }
 
-/// A field of a record that holds the id of another record.
+/// A field of a record that contains the id of another record.
 pub(crate) struct Reference {
     /// The name of the field.
     pub(crate) field: String,
@@ -326,8 +326,8 @@ impl RecordKind {
             .unwrap_or_default()
     }
 
-    /// Returns the fields that hold ids of other records. Sync refuses ids of unknown records. When
-    /// the other record is deleted, the service empties the field.
+    /// Returns the fields that contain ids of other records. Sync refuses ids of unknown records.
+    /// When the other record is deleted, the service empties the field.
     pub(crate) fn references(self) -> &'static [Reference] {
         &self.shape().references
     }
@@ -343,7 +343,7 @@ impl RecordKind {
         self.declaration().is_free
     }
 
-    /// Returns the fields that hold an id, or a list of ids.
+    /// Returns the fields that contain an id, or a list of ids.
     pub(super) fn id_fields(self) -> &'static [String] {
         &self.shape().ids
     }
@@ -438,13 +438,13 @@ struct KindShape {
     required: Vec<String>,
     /// The JSON Schema of each field's value, with its description.
     fields: Map<String, Value>,
-    /// References, required fields first.
+    /// The references of the kind. References in required fields come first.
     references: Vec<Reference>,
-    /// The fields that hold an id, or a list of ids.
+    /// The fields that contain an id, or a list of ids.
     ids: Vec<String>,
     /// The fields that no read of the public interface and no webhook returns.
     withheld: Vec<String>,
-    /// An example of a read.
+    /// An example of a record as a read returns it.
     example: Option<Value>,
 }
 

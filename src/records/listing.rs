@@ -121,7 +121,7 @@ pub(super) struct Filter {
     pub among: Option<Vec<Uuid>>,
     /// Patterns of names, as [`super::facets::name_patterns`] builds them.
     pub name: Option<[String; 3]>,
-    /// Only records of this property.
+    /// Only records that belong to this property.
     pub property: Option<Uuid>,
     /// Only records with this status.
     pub status: Option<String>,
@@ -153,8 +153,8 @@ fn pattern_parameters(patterns: Option<&[String; 3]>) -> [&str; 3] {
     patterns.map_or([""; 3], |patterns| patterns.each_ref().map(String::as_str))
 }
 
-/// Texts that sort before and after every day. They stand in for a bound of the check-in day that
-/// the filter does not have.
+/// Texts that sort before and after every day. Each replaces a missing bound in the filter by
+/// check-in day.
 const DAYS: (&str, &str) = ("", "~");
 
 /// Returns the parameters of the check-in filter: whether the list has no filter by check-in, and

@@ -70,7 +70,7 @@ struct SignedPhoto<'k> {
 /// The parts of an address in a request.
 #[derive(Debug, Clone)]
 pub struct PhotoAddress {
-    /// The organization of the review.
+    /// The organization to which the review belongs.
     pub organization: Uuid,
     pub review: Uuid,
     /// The photo's position among those of the review, counted from 0.

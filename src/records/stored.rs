@@ -1,5 +1,6 @@
 //! Storage of records: reading, writing and deleting rows of the table `record`, and the links
-//! between records. One table holds every kind, because the platform defines their fields.
+//! between records. One table stores the records of all kinds, because the platform defines their
+//! fields.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

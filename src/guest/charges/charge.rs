@@ -153,7 +153,6 @@ impl StoredCharge {
         Some(notice)
     }
 
-    /// Cancels the charge.
     pub(super) fn cancel(&mut self, now: Timestamp) {
         self.charge.status = ChargeStatus::Cancelled;
         self.charge.updated_at = self.charge.updated_at.advanced_to(now);

@@ -20,9 +20,9 @@ use crate::records::{RecordKind, get_record};
 pub(crate) const LIST_RESERVATION_CHARGES: OperationName<Vec<Charge>> =
     OperationName::new("listReservationCharges");
 
-/// Number of charges on a page if the request sets no limit.
+/// Number of charges on a page of the platform's list if the request sets no limit.
 const PAGE: u32 = 100;
-/// The page limits of the public list.
+/// The page limits of [`LIST_RESERVATION_CHARGES`].
 const PAGES: PageLimits = PageLimits {
     default: 100,
     max: 200,

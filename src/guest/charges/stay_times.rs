@@ -59,7 +59,7 @@ impl StayTimes {
         Moment(self.timestamp_at(self.check_in, -i64::from(days))).max(submitted)
     }
 
-    /// Returns when a deposit is released.
+    /// Returns the time at which a deposit is released.
     pub(super) fn release(&self, terms: DepositTerms) -> Moment {
         let days = i64::from(terms.release_days.unwrap_or_default());
         Moment(self.timestamp_at(self.check_out, days))
@@ -161,7 +161,7 @@ pub(super) mod tests {
             days_before: Some(1),
             release_days: Some(u32::MAX),
         };
-        // 02:30 becomes 03:30 of summer time.
+        // The clocks skip 02:30. The result is 03:30 in summer time.
         assert_eq!(
             stay.due(a_day_before, submitted).to_string(),
             "2027-03-28T01:30:00.000Z"

@@ -36,7 +36,7 @@ use super::kind::is_inline_type;
 use super::records::{FileDocument, FileView, GuestFile};
 use crate::records::{AddressSigner, PhotoSigner};
 
-/// Validity of an address.
+/// The time for which an address is valid.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The name of this route in the log and in the metrics.
 const OPERATION: &str = "getGuestFile";

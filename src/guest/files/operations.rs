@@ -105,7 +105,7 @@ pub(in crate::guest) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns a step of the stay that takes files; 404 for any other step.
+/// Returns a step of the stay to which guests upload files; 404 for any other step.
 fn file_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     let stay_step = precheckin
         .steps
@@ -114,8 +114,8 @@ fn file_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     stay_step.ok_or_else(|| Error::not_found("Step"))
 }
 
-/// Returns a step that takes files and is open to the guest. Fails with 403 and 409 like the
-/// operation that saves answers.
+/// Returns a step to which guests upload files, if the guest may save the step. Fails with 403 and
+/// 409 like the operation that saves answers.
 fn open_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     let stay_step = file_step(precheckin, step)?;
     precheckin.require_open(Some(step))?;

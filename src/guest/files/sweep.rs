@@ -33,7 +33,7 @@ use crate::records::{Property, RecordKind, Reservation, record_as, records_as};
 const INTERVAL: Duration = Duration::from_secs(60);
 /// Maximum time between two checks of a file's retention, because the dates of its stay may change.
 const MAX_CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
-/// Number of rows or keys in one transaction.
+/// Number of rows or keys that one transaction processes.
 const BATCH_SIZE: usize = 100;
 /// Maximum number of batches in one sweep. The limit keeps other writes from waiting for long.
 const MAX_BATCHES: usize = 100;
