@@ -35,7 +35,7 @@ use crate::precheck::{
 use crate::scopes::{self, EntityType};
 
 store::statements! {
-    /// Writes the answers to a step.
+    /// Inserts or replaces the saved answers to a step.
     PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc, acceptance) values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc,
         acceptance = excluded.acceptance";
@@ -437,9 +437,9 @@ impl Precheckin {
 
     /// Merges the answers into the saved ones, and stores the result. Fails with 404 for a step
     /// that the stay does not get, with 409 for a step that is not open, and with 400 for invalid
-    /// answers. Fails with 400 if all answers of the stay together would exceed their limit, unless
-    /// the answers of this step become no longer. Fails with 409 if the guest accepts an agreement
-    /// whose text has changed since the guest read it.
+    /// answers. Fails with 400 if all answers of the stay together would exceed their limit and the
+    /// answers of this step grow. Fails with 409 if the guest accepts an agreement whose text has
+    /// changed since the guest read it.
     pub(super) fn save(
         &mut self,
         context: &mut Context<'_, '_>,

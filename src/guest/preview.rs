@@ -47,7 +47,7 @@ pub(crate) const CREATE_PORTAL_PREVIEW: OperationName<PreviewLink> =
 pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
     OperationName::new("previewGuestView");
 
-/// Validity of a preview.
+/// The time for which the link of a preview is valid.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// Maximum number of previews of an organization, including expired previews that are not deleted
 /// yet.

@@ -229,9 +229,9 @@ pub fn language_of(requested: Option<&str>, guest: &Guest) -> String {
 /// Data from the guest that the view shows besides pre-check-in. It is empty in a preview.
 #[derive(Default)]
 pub(super) struct GuestState {
-    /// Open surveys without an answer.
+    /// The open surveys that the guest has not answered.
     pub review_requests: Vec<SurveyKind>,
-    /// The selected extras.
+    /// The extras that the guest selected.
     pub cart: Vec<CartItem>,
 }
 

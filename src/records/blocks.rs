@@ -201,8 +201,7 @@ mod tests {
         )
     }
 
-    /// Returns the record at an offset. It is found as a list finds it, by the counts of the
-    /// blocks.
+    /// Returns the record that a list finds at an offset by the counts of the blocks.
     fn record_at(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
         let start = start_among(blocks, offset);
         assert_eq!(start.total, i64::try_from(records.len()).unwrap());

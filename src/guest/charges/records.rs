@@ -12,7 +12,7 @@ use super::charge::{ChargeNoticeKind, StoredCharge};
 use crate::guest::changes::{self, ChangeKind};
 
 store::statements! {
-    /// Writes a charge.
+    /// Inserts or replaces a charge.
     PUT_CHARGE = "insert into guest_charge (organization_id, id, reservation_id, status, notice_at, created_at, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         on conflict (organization_id, id) do update set status = excluded.status, notice_at = excluded.notice_at, doc = excluded.doc";
     /// Selects the charges of the given stays, oldest first.
@@ -49,7 +49,7 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Sto
         .transpose()
 }
 
-/// Writes charges.
+/// Inserts or replaces charges.
 pub(super) fn save(context: &mut Context<'_, '_>, charges: &[StoredCharge]) -> Result<()> {
     let mut rows = Vec::new();
     for stored in charges {
