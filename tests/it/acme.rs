@@ -74,7 +74,8 @@ impl Machine {
     }
 }
 
-/// Connects as a client that trusts this root and offers these protocols.
+/// Opens a TLS connection to `name`. The client trusts the certificate `root` and offers the ALPN
+/// protocols `protocols`.
 async fn connect(
     port: u16,
     name: &str,
@@ -121,8 +122,8 @@ fn silent_authority() -> (TcpListener, String) {
     )
 }
 
-/// The first start obtains one certificate for all names. The next start uses the stored
-/// certificate, even if the authority is down.
+/// The first start obtains one certificate for all configured host names. The next start uses the
+/// stored certificate, even if the authority is down.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_is_obtained_and_used_again_after_a_restart() {
     let Some(mut machine) = Machine::new() else {

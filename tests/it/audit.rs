@@ -50,7 +50,7 @@ async fn log(api: &Api) -> Vec<Value> {
     api.get(LOG).await.data().as_array().unwrap().clone()
 }
 
-/// Returns the newest entry of the log.
+/// Returns the newest entry of the audit log.
 async fn newest(api: &Api) -> Value {
     api.get("/audit-log?limit=1").await.data()[0].clone()
 }
@@ -80,7 +80,7 @@ fn fields(entry: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Returns every row of the log as the database stores it.
+/// Returns every row of the audit log as the database stores it.
 async fn stored(app: &App) -> Vec<String> {
     let rows = "select coalesce(actor_name, '') || cast(doc as text) from audit_log";
     app.query(rows, Vec::new(), |row| row.get::<String>(0))
@@ -438,8 +438,8 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     secrets
 }
 
-/// A member creates an API key in the console, rotates its token and revokes the key. Returns the
-/// tokens.
+/// Creates an API key in the console as a member, rotates the key's token, and revokes the key.
+/// Returns both tokens of the key.
 async fn keys_of_their_own(browser: &Browser) -> [String; 2] {
     let shown = |answer: &ApiResponse| {
         format!(
@@ -491,7 +491,8 @@ async fn keys_of_their_own(browser: &Browser) -> [String; 2] {
     [first, second]
 }
 
-/// Puts records by hand and imports a table of lock codes. Returns the secrets in the records.
+/// Writes a flat and a lock code by hand, and imports a CSV file of tags. Returns the two secrets
+/// that the records contain.
 async fn records_by_hand(api: &Api) -> [String; 2] {
     let (flat, code) = (new_id(), new_id());
     let secrets = ["hush-wifi".to_owned(), "hush-code".to_owned()];
@@ -526,8 +527,8 @@ async fn calendar(api: &Api, flat: Uuid) -> String {
     url.to_owned()
 }
 
-/// A member invites another member in the console, changes their permissions and makes a sign-in
-/// link. Returns the links.
+/// Invites a person in the console as a member, changes the invited member's name, and makes a
+/// sign-in link. Returns the link of the invitation and the sign-in link.
 async fn members_of_their_own(browser: &Browser) -> [String; 2] {
     let shown = |answer: &ApiResponse| {
         let html = html(answer);
@@ -728,7 +729,7 @@ on_both! {
         api.post(&format!("/properties/{flat}/assign-portal"), json!({ "portalSettingsId": null })).await.data();
         api.ok(Method::PUT, &format!("/translations/{text}/entries/en"), Some(json!({ "text": "Why?" }))).await;
         org.put("", json!({ "name": "Casa" })).await;
-        // The log does not record changes of records or actions of guests.
+        // The audit log records neither a sync of records nor the actions of guests.
         org.property(None, &[]).await;
         house.say("Hello").await.data();
         let made_a_key = 1;
@@ -792,7 +793,7 @@ on_both! {
         for (query, field) in [("limit=0", "limit"), ("limit=101", "limit"), ("after=x", "after"), ("targetId=1", "targetId"), ("limit=x&after=", "after limit")] {
             assert_eq!(api.get(&format!("/audit-log?{query}")).await.issues().join(" "), field, "{query}");
         }
-        // A page far back in the log reads no more rows than the first page.
+        // A page with old entries reads no more rows than the page with the newest entries.
         let effort = async |query: &str| {
             app.server.service.store.max_work();
             api.get(&format!("/audit-log?limit=5{query}")).await.data();

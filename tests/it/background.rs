@@ -1,5 +1,5 @@
-//! Tests that failed background tasks are restarted, and that `/readyz` reports the failure until
-//! then.
+//! Tests that a failed background task is restarted, and that `/readyz` reports the failure until
+//! the task runs again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Api, ApiResponse, App, new_id, on_both};
 
-/// Fields whose schema has no bound of its own, each with the reason why none is needed.
+/// Fields whose schema has no bound, each with the reason why the schema needs none.
 const EXEMPT: &[(&str, &str)] = &[
     (
         "putRecords records",
@@ -28,18 +28,18 @@ const EXEMPT: &[(&str, &str)] = &[
     ("deleteTranslationEntry language", "the same"),
 ];
 
-/// The end of the path of every field for a stay's token. The service only compares such tokens
-/// with stored tokens and never stores them.
+/// The end of the path of each field that contains a stay's token. The service compares such a
+/// token with stored tokens and does not store it.
 const STAY_TOKEN_SUFFIX: &str = " token";
 
 /// Formats of strings whose length the format itself limits.
 const SHORT_FORMATS: &[&str] = &["uuid", "date", "time-of-day", "country"];
 
-/// Formats of timestamps. The service parses timestamps and does not store the text. Body and
-/// address, in which they arrive, have a maximum size.
+/// Formats of timestamps. The service parses a timestamp and does not store its text. The body or
+/// address that contains the timestamp has a maximum size.
 const TIMESTAMP_FORMATS: &[&str] = &["date-time", "future-date-time"];
 
-/// Adds the path of every part of a schema that has no bound to `unbounded_parts`.
+/// Adds to `unbounded_parts` the path of every part of a schema that lacks a bound.
 fn unbounded(schema: &Value, path: &str, unbounded_parts: &mut Vec<String>) {
     if !schema.is_object() {
         return;
@@ -171,7 +171,8 @@ on_both! {
         let query = "propertyIds=x&".repeat(200);
         assert_eq!(issue_counts(&api.get(&format!("/portal-manuals?{query}")).await), (1, Value::Null), "a parameter is named as a whole");
 
-        // The operation itself also reports at most 100 issues, after the schema check.
+        // The operation finds these issues after the check of the schema. It also reports at most
+        // 100.
         let records: Vec<Value> = (0..130)
             .map(|_| json!({ "kind": "task", "id": new_id(), "data": { "propertyId": new_id(), "title": "x", "status": "open" } }))
             .collect();
@@ -184,7 +185,7 @@ on_both! {
         let rules = json!([{ "ruleCategory": "verification_status", "verificationStatuses": vec!["verified"; 50_000] }]);
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
         assert_eq!(api.post("/portal-manuals", manual).await.issues(), ["visibilityRules.0.verificationStatuses"]);
-        // The rule ignores fields of other categories, so the long list causes no issue.
+        // A rule ignores the fields of other rule categories, so the long list causes no issue.
         let rules = json!([{ "ruleCategory": "length_of_stay", "verificationStatuses": vec![1; 100_000] }]);
         let manual = json!({ "nickname": "x", "title": "x", "visibilityRules": rules });
         let manual = api.post("/portal-manuals", manual).await.data();

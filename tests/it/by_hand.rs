@@ -77,8 +77,8 @@ on_both! {
         let taken = org.sync(json!([record("property", mine, &flat("Mine"))])).await.data();
         assert_eq!((&taken["events"], origin_of(&api, mine).await), (&json!(0), json!("platform")));
         put(&api, json!([record("property", mine, &flat("Again"))])).await.error(409);
-        // The group was made by hand. A record of the platform refers to it, so it cannot be
-        // deleted.
+        // A member created the group by hand. A record of the platform refers to the group, so no
+        // member can delete it.
         let own = new_id();
         put(&api, json!([record("property_group", own, &json!({ "name": "Own" }))])).await.data();
         org.put_record("property", theirs, json!({ "name": "Theirs", "timezone": "Europe/Madrid", "country": "ES", "propertyGroupId": own })).await;

@@ -52,7 +52,7 @@ impl<'a> FeedScene<'a> {
         self.api.post(&path, json!({})).await.data()
     }
 
-    /// Returns the feed's reservations as check-in, check-out and status, sorted by check-in.
+    /// Returns check-in, check-out and status of each reservation of the feed, sorted by check-in.
     async fn stays(&self) -> Vec<(String, String, String)> {
         let records = self.api.get("/reservations?limit=100").await.data();
         let text = |record: &Value, field: &str| record[field].as_str().unwrap().to_owned();

@@ -44,7 +44,7 @@ async fn list(api: &Api) -> Value {
     api.get("/portal-manual-categories").await.data()
 }
 
-/// Returns the titles of the list in the language that `query` selects, each with its position.
+/// Returns the title and position of each category in the list. `query` selects the language.
 async fn titles(api: &Api, query: &str) -> String {
     let rows = api
         .get(&format!("/portal-manual-categories{query}"))
@@ -65,8 +65,8 @@ async fn titles(api: &Api, query: &str) -> String {
         .join(" ")
 }
 
-/// Returns the titles with their positions, sorted by title, because the order of equal positions
-/// is not defined.
+/// Returns the title and position of each category, sorted by title. The list may return categories
+/// of equal position in any order.
 async fn numbered(api: &Api) -> Vec<String> {
     let rows = list(api).await;
     let numbers: Vec<i64> = rows
@@ -200,8 +200,8 @@ on_both! {
         let before = list(&api).await;
         assert_eq!(reorder(&api, &[&c, &a]).await.data(), json!({ "reordered": 2 }));
         assert_eq!(list(&api).await, before, "where they were is no change");
-        // A category that the request does not name keeps its position, which another category may
-        // then have as well.
+        // A category that the request does not name keeps its old position. Another category may
+        // then have the same position.
         assert_eq!(reorder(&api, &[&b, &d]).await.data(), json!({ "reordered": 2 }));
         assert_eq!(numbered(&api).await, ["a:1", "b:0", "c:0", "d:1"]);
         create(&api, "e").await;
@@ -299,8 +299,8 @@ on_both! {
             let title = format!("{} still", category["title"].as_str().unwrap());
             let before = list(&api).await;
             let statuses = (rename(&limited, category, &title).await.status, reorder(&limited, &[&categories[0].0, category]).await.status);
-            // If the category is the first one, this list names it twice, which is a 400 for every
-            // caller.
+            // For the first category, the request to reorder names the same category twice. The
+            // service refuses such a request of any caller with 400.
             let reordered = if categories[0].0 == *category { 400 } else { 200 };
             assert_eq!(statuses, if *is_writable { (200, reordered) } else { (403, 403) }, "{category}");
             assert_eq!(list(&api).await == before, !is_writable, "{category}");

@@ -60,8 +60,7 @@ async fn report(house: &House<'_>, charge: &Value, body: Value) -> ApiResponse {
         .await
 }
 
-/// Returns the notices about charges in the list of guest changes. Each notice is its kind and its
-/// charge.
+/// Returns the kind and the charge of each notice about a charge in the list of guest changes.
 async fn notices(house: &House<'_>) -> Vec<(String, Value)> {
     house.org.app.server.fire_due_charges().await;
     let path = house.org.path("/guest-changes?limit=1000");
@@ -79,7 +78,8 @@ async fn notices(house: &House<'_>) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
+/// Writes the reservation of the house again, with the default values except for the fields in
+/// `more`.
 async fn change_stay(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
@@ -348,8 +348,8 @@ on_both! {
         }
         assert_eq!(choose("waiver").await.issues(), ["answers.damageWaiverId"]);
         assert_eq!(house.answer(step, json!({})).await.data()["isComplete"], true, "nothing is to be chosen");
-        // Each row has changed fields and the choices that the step then offers. Amounts are in
-        // euros, because the organization is in Spain.
+        // Each row has changes of the step's fields, and the choices that the step offers after the
+        // change. Amounts are in euros, because the organization is in Spain.
         for (fields, choices) in [
             (json!({ "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000 }), json!([["deposit", 30_000, "EUR", 30_000]])),
             (json!({ "isDamageWaiverEnabled": true }), json!([["waiver", 1_200, "EUR", 4_800], ["deposit", 30_000, "EUR", 30_000]])),
@@ -385,7 +385,8 @@ on_both! {
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         house.submit().await.data();
         assert_eq!(brief(&house).await, json!([["deposit", 30_000, "EUR", "due"]]));
-        // The guest submitted while the step offered nothing. A later offer opens the step again.
+        // The guest submitted while the step offered no choice. When the step offers one, it is
+        // open again.
         let other = House::build(&app).await;
         account(&other, true, json!("EUR")).await;
         let plain = other.step("damage_deposit", json!({})).await;

@@ -32,8 +32,9 @@ fn vestibule(arguments: &[&str]) -> (bool, String) {
     )
 }
 
-/// Distributing a database that has an organization distributes all tables. A second distribution
-/// changes nothing. The server refuses to start on a database that is only partly distributed.
+/// `migrate --citus` distributes all tables of a database that already has an organization. A
+/// second run changes nothing. The server refuses to start on a database that is only partly
+/// distributed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partly_sharded_database_is_refused() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed)
@@ -89,8 +90,8 @@ async fn a_partly_sharded_database_is_refused() {
     assert!(is_done, "{text}");
 }
 
-/// A later version of the service starts on a distributed database. It migrates every server and
-/// distributes the tables that it adds.
+/// A later version of the service opens a distributed database. Its migration changes every server
+/// and distributes the new tables.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sharded_database_migrates_to_a_later_version() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_undistributed)
@@ -175,8 +176,8 @@ insert into later (organization_id, id) select id, id from organization;
         .await;
 }
 
-/// The queue, the table `webhook_due`, has a row for each organization with due deliveries,
-/// whichever statement added the delivery. Other organizations have no row.
+/// The table `webhook_due` is the queue. It has a row for each organization with due deliveries,
+/// whichever statement added them, and no row for any other organization.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_database)
@@ -218,8 +219,8 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     receiver.next().await;
     retried(&app, &receiver).await;
 
-    // If the organization has no row in the queue, the dispatcher does not find its delivery. The
-    // function `fill` reads every subscription and finds the delivery.
+    // The dispatcher finds no delivery of an organization that has no row in the queue. The
+    // function `fill` reads every subscription and adds the missing row.
     receiver.answer(&[500]);
     task().await;
     receiver.next().await;
@@ -263,8 +264,7 @@ async fn every_statement_of_an_organization_runs_on_a_single_shard() {
                 .collect::<Vec<_>>()
                 .join(" ");
             if text.starts_with("with recursive waiting") {
-                // The service does not run this statement on a distributed database. It uses
-                // another one there.
+                // On a distributed database the service runs another statement instead of this one.
                 continue;
             }
             let sql = match text.split_once(" indexed by ") {
@@ -329,7 +329,7 @@ fn literal_of(of: &str) -> &'static str {
 type CauseFault = fn(&Servers, usize);
 
 /// The coordinator crashes three times while clients write. `VESTIBULE_CITUS_CRASHES` sets another
-/// number.
+/// number of crashes.
 #[tokio::test(flavor = "multi_thread")]
 async fn coordinator_crashes_leave_no_partial_writes() {
     let crashes =
@@ -343,8 +343,8 @@ async fn coordinator_crashes_leave_no_partial_writes() {
     .await;
 }
 
-/// The workers crash in turns while clients write. Each organization's rows are on one of the
-/// workers.
+/// One worker after another crashes while clients write. The rows of each organization are on one
+/// worker.
 #[tokio::test(flavor = "multi_thread")]
 async fn worker_crashes_leave_no_partial_writes() {
     let crashes =

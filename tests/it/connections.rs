@@ -18,9 +18,9 @@ use crate::support::{ApiResponse, App};
 
 /// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(10);
-/// Time limit that the tests set for idle and stuck clients. The tests wait several times as long.
+/// Time limit that most tests set for idle clients and for clients that do not read.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
-/// Time limit for idle and stuck clients in tests that do other work in the meantime.
+/// A longer time limit for the same clients, in tests that make other requests before it ends.
 const LONG_IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -201,7 +201,8 @@ async fn connections_are_limited_per_address() {
     for _ in 0..6 {
         silent.push(connect(&app, b"").await);
     }
-    // A new connection from the address closes the longest silent connection of the same address.
+    // A new connection from an address closes the connection of that address that has been silent
+    // for the longest time.
     assert_eq!(health(&app).await, 200);
     assert!(rest(&mut silent[0]).await.is_empty());
     let mut busy = Vec::new();
@@ -337,7 +338,7 @@ async fn an_unread_stream_ends_and_other_streams_continue() {
     }
     let mut healthy = ask(&mut send, "/healthz", "").await;
     assert_eq!(healthy.data().await.unwrap().unwrap(), "ok\n");
-    // The stream ends by itself after the client has read the rest.
+    // After its last bytes, the stream ends without an error.
     assert!(
         healthy
             .data()
@@ -385,8 +386,8 @@ async fn the_outbound_buffer_is_bounded() {
     }
 }
 
-/// The service compresses a response while it sends it, so the buffer holds the uncompressed
-/// content.
+/// The service compresses a response while it sends the response, so the outbound buffer contains
+/// the uncompressed content.
 #[tokio::test(flavor = "multi_thread")]
 async fn compressed_answers_count_with_their_uncompressed_size() {
     let limits = Limits {
@@ -401,7 +402,8 @@ async fn compressed_answers_count_with_their_uncompressed_size() {
     let stuck = ask_for(&mut send, LONG_LIST, &token, "br").await;
     assert!(app.server.service.outbound.bytes() > 300_000);
     app.api(&token).get("/portals").await.error(503);
-    // A response for which the buffer has no space is dropped when it is ready.
+    // The service computes a response first. It drops the response if the outbound buffer has no
+    // space for it.
     let (mut other, _connection) = http2(&app, 1_000).await;
     let asked = [
         "/api/v1/payment-accounts?n=1",
@@ -452,8 +454,8 @@ async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
         app.org().await.key().await.token.unwrap(),
     );
     let (mut send, _connection) = http2(&app, 1_000).await;
-    // Each list takes a third of the outbound buffer. One client reads its list slowly; the other
-    // reads nothing and requests more.
+    // Each list takes a third of the outbound buffer. One client reads its list slowly. The other
+    // client reads nothing and requests a second list.
     let mut read = ask(&mut send, LONG_LIST, &slow).await;
     let mut stuck = ask(&mut send, LONG_LIST, &greedy).await;
     let start = Instant::now();

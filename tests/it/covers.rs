@@ -10,7 +10,7 @@ use crate::support::{App, on_both, on_both_with};
 
 const KEY: &str = "photo-key";
 
-/// A service on loopback with the interface of Unsplash.
+/// A server on loopback that has the same interface as the photo service Unsplash.
 pub struct PhotoProvider {
     url: String,
     /// Status and body of the service's response to every request.

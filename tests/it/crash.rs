@@ -18,13 +18,13 @@ use crate::support::node::Node;
 use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
 
-/// Value of `--webhook-timeout`. A delivery's lease ends this time and five seconds after the
-/// claim, also if its node is killed.
+/// Value of `--webhook-timeout`. A delivery's lease ends this time plus five seconds after the
+/// claim, even if the node that claimed the delivery was killed.
 const WEBHOOK_TIMEOUT: &str = "2s";
 /// Time limit within which all deliveries arrive after the last server has started.
 const ARRIVAL: Duration = Duration::from_secs(20);
-/// Maximum number of concurrent deliveries of a node to one receiver. After a kill, at most this
-/// many arrive twice.
+/// Maximum number of deliveries that a node sends to one receiver at the same time. After a kill,
+/// at most this number of deliveries arrive twice.
 const MAX_CONCURRENT_DELIVERIES: usize = 16;
 const ALL_ATTEMPTS: usize = 5;
 
@@ -334,7 +334,8 @@ async fn failures_are_counted_once_despite_kills() {
     let authority = TestAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
-        // On PostgreSQL each kill costs the duration of a lease. SQLite has no leases.
+        // On PostgreSQL a delivery of a killed node waits until its lease has ended. One kill is
+        // enough there, because each one makes the test longer. SQLite has no leases.
         let kills = if url.starts_with("sqlite:") { 4 } else { 1 };
         let receiver = authority
             .receiver(
@@ -354,8 +355,8 @@ async fn failures_are_counted_once_despite_kills() {
         let quiet = authority.receiver(Presents::Right, ok()).await;
         let other = Tenant::new(&node, &quiet).await;
         until("every delivery has failed", async || {
-            // Events of another organization make the node look for deliveries that a killed node
-            // left.
+            // Events of another organization make the node search for due deliveries. The search
+            // also finds the deliveries of a killed node.
             other.reservations(&node.base, 1).await.unwrap();
             subscription().await == json!(EVENTS)
         })
@@ -369,8 +370,8 @@ async fn failures_are_counted_once_despite_kills() {
                 .all(|count| (ALL_ATTEMPTS..=max_attempts).contains(count)),
             "{attempts:?}"
         );
-        // Deliveries are sent in order, so no earlier delivery is still pending when this later one
-        // has arrived.
+        // Deliveries are sent in the order of their events. When this last delivery has arrived, no
+        // earlier delivery is still pending.
         let last = other.reservations(&node.base, 1).await.unwrap();
         all_arrive(&other, &node, &quiet, &last).await;
         let sum: usize = attempts.values().sum();
@@ -433,8 +434,8 @@ async fn a_retry_is_sent_after_its_pause_without_other_activity() {
             .await;
         let node = start(&url, &authority);
         let client = Tenant::new(&node, &receiver).await;
-        // The four pauses are at most 50, 100, 200 and 400 ms. A dispatcher that looked for retries
-        // at fixed intervals would take a second for each.
+        // The four pauses between the attempts of a delivery are at most 50, 100, 200 and 400 ms. A
+        // dispatcher that looked for retries at fixed intervals would take a second for each.
         let mut shortest = Duration::MAX;
         for round in 1..=3 {
             let start = std::time::Instant::now();

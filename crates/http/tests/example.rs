@@ -33,7 +33,8 @@ use tower::ServiceExt as _;
 use uuid::Uuid;
 use vestibule_http::surface::{self, Metrics, OtherRoutes, openapi};
 
-/// A token of the organization `ORGANIZATION`: its id in 22 digits, then 43 characters.
+/// A token of an API key: `sk_`, the id of `ORGANIZATION` as 22 digits, and a secret of 43
+/// characters.
 const TOKEN: &str = "sk_0000000000000000000001an-example-secret-of-forty-three-characters";
 const ORGANIZATION: Uuid = Uuid::from_u128(1);
 const CREATE_NOTE: OperationName<Note> = OperationName::new("createNote");
@@ -294,7 +295,8 @@ async fn a_caller_in_this_process_gets_values() {
 
     let note = create().await.value::<Note>().unwrap().data;
     assert_eq!(note.text, "- Milk");
-    // The answer to the same request was recorded as text.
+    // The second and the third request have the key of the first, so they get its recorded
+    // response. That response is text and has no value of type `Note`.
     assert!(create().await.value::<Note>().is_err());
     let replayed = create().await.value_or_text::<Note>().unwrap().data;
     assert_eq!(replayed, note);
@@ -432,7 +434,8 @@ fn statements_of_modules_and_the_engine_are_collected() {
             .any(|other| std::ptr::eq(*other, statement))
     };
     assert!([&INSERT, &LIST, &ERASE].into_iter().all(is_there));
-    // The module's rows of an organization are erased before the engine's rows.
+    // The module's statement is the first of the list: an erasure deletes the rows of modules
+    // before the engine's rows.
     assert!(std::ptr::eq(app().erased[0], &raw const ERASE));
     assert_eq!(
         Access::platform().permissions.has(Permission::ViewTasks),

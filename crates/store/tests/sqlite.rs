@@ -18,10 +18,11 @@ store::statements! {
     SOME = "select name from thing where id = any(?1) order by id";
     /// Fails, because a name must not be null.
     BROKEN = "insert into thing (id, name) values (?1, null)";
-    /// Claims rows as one of several nodes does.
+    /// Claims rows in the way that lets several nodes claim at once: it skips rows that another
+    /// transaction has locked.
     CLAIM = "with free as (select id from thing where id = any(?1) and name <> ?2 order by id for update skip locked)
         update thing set name = ?2 where id in (select id from free) returning id";
-    /// Locks a row.
+    /// Reads a row and, on PostgreSQL, locks it.
     HOLD = "select name from thing where id = ?1 for key share";
 }
 

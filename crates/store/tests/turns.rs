@@ -1,5 +1,5 @@
-//! The SQLite backend: a share waits for another at most the length of a turn, and nothing is
-//! written into a deleted file.
+//! Tests of the SQLite backend: organizations take turns in writing, so none waits long for
+//! another. The store does not write into a database file that was deleted.
 
 mod support;
 
@@ -42,8 +42,8 @@ fn refuse() -> Result<(), Error> {
     Err(Error::Configuration("refused".into()))
 }
 
-/// Opens a write, alone in its batch, that lasts until the sender is dropped. Later writes queue up
-/// behind it.
+/// Starts a write that is alone in its batch and ends after the returned sender is dropped. Writes
+/// that start meanwhile wait in the queue.
 async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     let ((begun, has_begun), (open, gate)) = (channel(), channel::<()>());
     let store = store.clone();
@@ -252,7 +252,8 @@ async fn writes_to_a_deleted_or_replaced_file_are_refused() {
                 matches!(refused, Err(Error::Unavailable(_))),
                 "{name} {refused:?}"
             );
-            // A read accepts a check of the files that is at most a millisecond old.
+            // A read checks the database file again only if the last check is more than a
+            // millisecond old.
             tokio::time::sleep(Duration::from_millis(2)).await;
             let refused = opened
                 .store
@@ -365,7 +366,7 @@ fn a_database_can_be_claimed_only_once_at_a_time() {
     }
     drop(claim);
     drop(store::claim(&url("soft.db")).unwrap());
-    // PostgreSQL serves many processes, so nothing is locked there.
+    // Several processes may use one PostgreSQL database, so a second claim of it succeeds.
     drop((
         store::claim("postgres://127.0.0.1/x").unwrap(),
         store::claim("postgres://127.0.0.1/x").unwrap(),

@@ -22,7 +22,7 @@ fn files() -> Vec<TextFile> {
     catalog::read(&folder).unwrap().unwrap()
 }
 
-/// Compiles the files after one of them has been replaced. Returns the problems.
+/// Compiles all text files, with `source` in place of one file. Returns the compiler's problems.
 fn problems(language: &str, name: &str, source: &str) -> Vec<String> {
     let mut files = files();
     files.retain(|file| file.language != language || file.name != name);
@@ -33,7 +33,7 @@ fn problems(language: &str, name: &str, source: &str) -> Vec<String> {
     tables::compile(&files).err().unwrap_or_default()
 }
 
-/// Returns the problems of the German page after a change of its source.
+/// Changes the source of the German `page.ftl`. Returns the compiler's problems.
 fn german(change: impl Fn(&str) -> String) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../texts/de/page.ftl");
     let source = std::fs::read_to_string(path).unwrap();
@@ -227,8 +227,8 @@ fn files_and_languages_belong_together() {
     );
 }
 
-/// A text copied from another language by mistake would make two languages agree in most of their
-/// texts.
+/// If a file was copied from another language by mistake, most texts of the two languages are
+/// equal.
 #[test]
 fn no_two_languages_share_most_texts() {
     let files = files();
@@ -270,7 +270,8 @@ fn arabic_and_hebrew_texts_use_their_scripts() {
     }
 }
 
-/// A single word may be the same in two languages, a sentence never is.
+/// A text of one word may be the same in English and another language. A text of several words may
+/// not.
 #[test]
 fn sentences_for_members_are_translated() {
     let files = files();

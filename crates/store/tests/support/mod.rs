@@ -10,7 +10,7 @@ pub struct Opened {
     pub directory: TempDir,
 }
 
-/// Returns the migrations that make the table.
+/// Returns the migrations of a database with one table. `table` is the SQL that creates the table.
 pub fn migrations(table: &str) -> Migrations {
     let runner = || Migrations::runner(&[("V1__thing", table)]);
     Migrations {
@@ -19,7 +19,7 @@ pub fn migrations(table: &str) -> Migrations {
     }
 }
 
-/// Opens a new database.
+/// Opens a new database with one table. `table` is the SQL that creates the table.
 pub fn open(table: &str) -> Opened {
     let directory = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", directory.path().join("store.db").display());
