@@ -1,5 +1,5 @@
-//! Browser tests of two things that only a browser does: it orders digits in right-to-left text,
-//! and its script scales photos down.
+//! Browser tests of two results that only a browser produces: the order of digits in right-to-left
+//! text, and photos that the page's script has scaled down.
 
 use std::time::Duration;
 

@@ -15,7 +15,8 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Selector of the button that saves a step.
 pub(super) const SAVE: &str = "main form button[type=submit]:not([name])";
 
-/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
+/// Writes the reservation of the house again, with the default values except for the fields in
+/// `more`.
 pub(super) async fn rebook(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
@@ -61,7 +62,7 @@ pub(super) fn says(text: &str, present: &[&str], absent: &[&str]) {
     }
 }
 
-/// Returns the value of a field for every saved guest.
+/// Returns the value of a field for each guest that the step has saved.
 async fn saved(house: &House<'_>, step: uuid::Uuid, field: &str) -> Vec<Value> {
     let view = house.step_view(step, "en").await;
     let guests = view["answers"]["guests"].as_array().unwrap().iter();
@@ -191,13 +192,15 @@ async fn two_phones_with_the_same_form_lose_no_value() {
         open(two, &house, "/review").await;
         says(&two.text().await, &["Bob", "Cy", "Di"], &[]);
 
-        // The form removes a guest in the middle. The next guest in the list keeps their own name.
+        // The person removes a guest who is not the last of the list. The next guest moves up
+        // together with the last name.
         open(two, &house, &format!("/steps/{others}")).await;
         press(two, "button[name=remove][value='0']").await;
         assert_eq!(saved(&house, others, "firstName").await, ["Cy", "Di"]);
         assert_eq!(saved(&house, others, "lastName").await, ["Carter", "Dunn"]);
 
-        // An empty field of an older form does not erase the value that the other phone saved.
+        // Both phones open the form before the first phone saves a phone number. The empty field of
+        // the second phone does not erase that number.
         for window in [one, two] {
             open(window, &house, &format!("/steps/{details}")).await;
         }
@@ -258,7 +261,7 @@ async fn values_are_accepted_as_guests_type_them() {
         let kept = json!({ "birthDate": "1985-03-12", "phone": "+966501234567", "email": "ada@example.com" });
         assert_eq!(house.step_view(details, "en").await["answers"], kept);
 
-        // If no name field is required, a last name alone completes the guest.
+        // The step requires no name, so a last name without a first name makes it complete.
         let usual = house.step("your_details", json!({ "nickname": "Usual" })).await;
         open(window, &house, &format!("/steps/{usual}")).await;
         fill(window, &[("firstName", ""), ("lastName", "Teresa"), ("email", "t@example.com")]).await;

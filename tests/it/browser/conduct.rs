@@ -88,7 +88,7 @@ async fn a_double_tap_sends_once_without_scripts() {
     .await;
 }
 
-/// A manual that is collapsed on screen prints its text, also without scripts.
+/// A manual that is collapsed on the screen is printed with its text, even if scripts are disabled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closed_manuals_are_visible_in_print() {
     browse(DEADLINE, async |window| {

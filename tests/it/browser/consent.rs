@@ -84,7 +84,7 @@ async fn assert_redirected(window: &Window, redirect: &str, name: &str) {
 }
 
 /// Each redirect URI gets its own window, because the browser's prompt to open an external app
-/// stays in its window.
+/// stays open in that window.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn consent_and_refusal_reach_every_kind_of_app() {
     let app = App::on_sqlite(&[]).await;
@@ -176,7 +176,7 @@ async fn consent_and_refusal_reach_an_app_whose_callback_redirects() {
 }
 
 /// Checks that Chromium logs an error for a redirect that `form-action` blocks. The other tests
-/// rely on that error.
+/// detect a blocked redirect by that error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chromium_reports_redirects_blocked_by_form_action() {
     browse(DEADLINE, async |window| {

@@ -118,7 +118,8 @@ async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
                 let notes = things.house.api.get(&format!("/portals/{}", things.house.portal)).await.data()["supportNotes"].clone();
                 assert!(notes.as_str().unwrap().contains(&format!("night {number}")), "{notes}");
             }
-            // Without a script, a button updates the preview, and the form keeps the typed text.
+            // Without a script, the member presses a button to update the preview. The form still
+            // contains the typed text afterwards.
             let is = |name: &'static str| move |focused: &Value| focused.to_string().contains(name);
             window.tabs_to("the notes", is("f-supportNotes")).await;
             window.types(" and day").await;
@@ -147,7 +148,8 @@ async fn an_incomplete_placeholder_is_completed() {
             let written = "return document.querySelector('[data-render]').value";
             window.types("At {{property.n").await;
             assert_eq!(window.run(written).await, json!("At {{property.name}}"));
-            // The completed part is selected, so the next typed character replaces it.
+            // The console selects the part of the placeholder that it has added, so the next typed
+            // character replaces that part.
             window.types("ame}}, {{word}} {{stay.n").await;
             assert_eq!(
                 window.run(written).await,

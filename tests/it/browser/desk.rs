@@ -8,8 +8,8 @@ use crate::support::App;
 
 /// A script that lists the elements that Tab stops at, in page order.
 const TABBABLE: &str = include_str!("tabbable.js");
-/// Maximum number of Tab presses to reach an element from a nearby element. A date field has
-/// several stops.
+/// Maximum number of Tab presses to reach an element from a nearby element. Within a date field,
+/// Tab stops several times.
 const NEAR: usize = 24;
 
 /// A browser window on the console of a server.
@@ -38,7 +38,7 @@ impl Desk<'_> {
         );
         for _ in 0..NEAR {
             let mut away = self.window.run(&find).await;
-            // The list of stops is incomplete until the page is loaded.
+            // The script does not list all elements until the page is loaded.
             for _ in 0..50 {
                 if !away.is_null() {
                     break;
@@ -123,7 +123,7 @@ impl Desk<'_> {
     }
 
     /// Presses Tab through the whole page. Checks that every usable element gets a visible focus,
-    /// in reading order, and that the focus leaves it again.
+    /// in reading order, and that Tab moves the focus out of each element.
     pub async fn assert_tab_order(&self) {
         let window = self.window;
         let at = window.path().await;

@@ -20,7 +20,7 @@ const DESKTOP: (u32, u32) = (1280, 800);
 
 const SAVE: &str = "main form[method=post] .actions button";
 
-/// Returns the item of a list in which a field has this value.
+/// Reads the list at `path`. Returns the item whose field `field` has the value `name`.
 async fn item_with(things: &Things<'_>, path: &str, field: &str, name: &str) -> Value {
     let all = things.house.api.get(path).await.data();
     all.as_array()

@@ -126,7 +126,7 @@ impl Border<'_> {
         Tokens::of(&ApiResponse::of(request).await)
     }
 
-    /// Calls a tool like an assistant that knows only the address of the tool interface.
+    /// Calls a tool, as an assistant does that knows only the address of the tool interface.
     async fn answers_tools(&self, tokens: &Tokens) {
         let mcp = format!("{}/mcp", self.public);
         let refused = ApiResponse::of(self.http.post(&mcp).json(&json!({}))).await;

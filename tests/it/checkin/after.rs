@@ -17,13 +17,15 @@ const UNTIL_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1
 /// Time from the start of the tests' clock until one minute before check-in.
 const ALMOST_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_740);
 
-/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
+/// Writes the reservation of the house again, with the default values except for the fields in
+/// `more`.
 async fn change_reservation(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;
 }
 
-/// Returns the open steps, after checking that guest, staff and platform read the same ones.
+/// Returns the open steps of a stay, after checking that guest, staff and platform read the same
+/// list.
 async fn open_steps(house: &House<'_>) -> Vec<Uuid> {
     let view = house.precheckin().await["openSteps"].clone();
     let read = house
@@ -117,8 +119,8 @@ on_both! {
         house.submit().await.error(409);
         house.answer(rules, json!({ "isAccepted": true })).await.error(409);
 
-        // The stay becomes shorter and then longer again. The guest keeps the answers, so no
-        // completed step opens a second time.
+        // The stay becomes shorter and then longer again. The saved answers remain, so no completed
+        // step opens a second time.
         change_reservation(&house, json!({})).await;
         assert!(open_steps(&house).await.is_empty());
         change_reservation(&house, json!({ "checkOut": "2026-12-31" })).await;

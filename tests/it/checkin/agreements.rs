@@ -127,7 +127,8 @@ on_both! {
         for text in ["No parties.", "Signed:", "The text has been changed since."] {
             assert!(html.contains(text), "{text}: {html}");
         }
-        // The record keeps the accepted text, even if the step now has another text or none.
+        // The record of the acceptance contains the accepted text, even if the step now has another
+        // text or none.
         house.update(rules.step, json!({ "contractTemplateTextMlTextId": null, "contractTemplateText": "Shoes!" })).await.data();
         assert_eq!(read(&house).await["text"], "No parties.");
 

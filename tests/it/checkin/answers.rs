@@ -1,4 +1,4 @@
-//! Tests of answers to questions: validation, completeness, and what remains of them when the step
+//! Tests of answers to questions: validation, completeness, and which answers remain when the step
 //! changes.
 
 use reqwest::Method;

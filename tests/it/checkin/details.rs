@@ -1,4 +1,5 @@
-//! Tests of the steps with details of the guest and of the other guests.
+//! Tests of the step that asks the guest for their details, and of the step for the details of the
+//! other guests.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -141,8 +142,8 @@ on_both! {
             (json!({ "guests": [{ "birthDate": "1990-01-02" }, {}] }), json!([ana, luis]), false),
             (json!({ "note": "none" }), json!([ana, luis]), false),
             (json!({ "guests": [{}, { "firstName": null, "hat": 1 }] }), json!([ana, { "hat": 1 }]), false),
-            // A list of another length replaces the guests. A guest with the same name keeps their
-            // saved details.
+            // A list of another length replaces the saved list. A guest whose name is in both lists
+            // keeps the details that were saved.
             (json!({ "guests": [{ "firstName": "Ana" }] }), json!([ana]), true),
             (json!({ "guests": [{ "firstName": "Ana" }, luis] }), json!([ana, luis]), false),
             (json!({ "guests": [luis] }), json!([luis]), false),

@@ -197,7 +197,8 @@ on_both! {
         let read_es = house.api.get(&format!("/reservations/{}/precheckin?language=es", house.stay)).await.data();
         assert_eq!(read_es["flags"][0]["message"], "“¿Vienes en coche?”: No");
 
-        // A flagged option holds the submission only if the guest chose it.
+        // A flagged option makes the submission wait for review only if the guest chose that
+        // option.
         let mut questions = survey.questions.clone();
         assert_eq!(questions[BED]["options"][1]["isFlagged"], false);
         questions[BED]["options"][1]["isFlagged"] = json!(true);
@@ -217,7 +218,8 @@ on_both! {
             assert_eq!(flags(&other).await, expected);
         }
 
-        // An update that sends an option without `flag` keeps the option's flag.
+        // An update that sends an option without `isFlagged` does not change whether the option is
+        // flagged.
         let mut questions = stored;
         questions[BED]["options"][1].as_object_mut().unwrap().remove("isFlagged");
         questions[DRIVE].as_object_mut().unwrap().remove("options");

@@ -34,7 +34,7 @@ on_both! {
         let person = |birth: &str, nationality: &str, more: Value| {
             with(json!({ "firstName": "Ana", "birthDate": birth, "nationality": nationality }), more)
         };
-        // The ages of the guests count on the check-in date, 2026-12-11.
+        // The age of a guest is the age on the check-in date, 2026-12-11.
         for (guest, is_complete) in [
             (person("2026-01-02", "ES", json!({})), true),
             (person("2012-12-12", "FR", json!({})), true),
@@ -198,13 +198,14 @@ on_both! {
             assert_eq!(Form::of(&refused, &path).value(&format!("{blank}.minimumAge")), Some(age));
         }
         assert_eq!(rules().await, expected);
-        // A rule has a "remove" checkbox. A form that is refused keeps the tick in that checkbox.
+        // Each rule has a checkbox "remove". If the form is refused, the box that the member ticked
+        // is still ticked.
         let form = Form::of(&saved, &path).with("guestFieldRules.0.remove", "1").with("nickname", "");
         let refused = form.refused(&browser, 400).await;
         assert_eq!(Form::of(&refused, &path).value("guestFieldRules.0.remove"), Some("1"));
 
-        // Two members change the rules at the same time. The second one chooses between both
-        // versions.
+        // Two members change the rules at the same time. The member who saves last chooses between
+        // the two versions.
         let theirs = Form::of(&saved, &path).with("guestFieldRules.1.minimumAge", "18");
         theirs.done(&browser, "saved").await;
         let mine = Form::of(&saved, &path).with("guestFieldRules.1.minimumAge", "17");
@@ -219,7 +220,8 @@ on_both! {
         none.done(&browser, "saved").await;
         assert_eq!(rules().await, Value::Null);
 
-        // A member who may only view sees the form without its hidden values.
+        // A member who may only view steps cannot read the rules. The form says so in place of
+        // their values.
         let viewer = member_with(&house.org, &[Permission::ViewProperties], None).await;
         let html = page(&viewer, &path).await;
         assert!(html.contains("The present value cannot be shown.") && !html.contains("Shoe size"), "{html}");

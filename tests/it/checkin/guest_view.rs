@@ -1,4 +1,4 @@
-//! Tests of parts of the guest view: the flat, its network, the steps that are open, and upcoming
+//! Tests of parts of the guest view: the flat, its Wi-Fi network, the open steps, and upcoming
 //! manuals.
 
 use std::time::Duration;
@@ -18,8 +18,8 @@ fn flat(house: &House<'_>) -> Value {
     })
 }
 
-/// Creates a manual of the flat that is shown from `hours` before check-in, with these further
-/// fields.
+/// Creates a manual of the flat that is shown from `hours` before check-in. `more` has additional
+/// fields and visibility rules.
 async fn manual(house: &House<'_>, title: &str, hours: Option<u32>, more: Value) -> Value {
     let start = |hours: u32| json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": hours, "daysBeforeTimeUnit": "hour" });
     let mut rules: Vec<Value> = hours.map(start).into_iter().collect();
@@ -153,7 +153,8 @@ on_both! {
             house.answer(*step, json!({ "isConfirmed": true })).await.data();
         }
         let after = statements().await;
-        // A step accepts files, so one of the statements reads the uploaded files.
+        // The count includes one statement that reads the uploaded files, because a step accepts
+        // files.
         assert!(after <= before && after <= 5, "{before}, {after}");
     }
 }

@@ -126,7 +126,7 @@ impl<'h> World<'h> {
             10 => self.change_stay().await,
             _ => self.configure().await,
         }
-        // Some actions happen within the same millisecond.
+        // The wait may be zero, so that some actions happen within the same millisecond.
         let wait = self.chance.pick(&[0, 1, 60_000]);
         self.house
             .org
@@ -222,7 +222,8 @@ impl<'h> World<'h> {
             Some(known) if is_removed => drop(self.saved_names.remove(&known)),
             Some(known) => drop(self.saved_names.insert(known, name)),
             None if is_removed => {}
-            // A new guest gets an id. A guest whom the other phone has removed gets a new id.
+            // The service gives an id to a new guest. It also gives a new id to a guest whom the
+            // other phone has removed.
             None => {
                 let view = self.house.step_view(self.others, "en").await;
                 let guests = view["answers"]["guests"].as_array().unwrap();

@@ -32,7 +32,7 @@ async fn request_changes(api: &Api, stay: Uuid, message: &str, steps: &[Uuid]) -
     .await
 }
 
-/// Returns the reservation ids of a list.
+/// Returns the ids of the reservations in a list of submissions. `query` selects the list.
 async fn listed(api: &Api, query: &str) -> Vec<Uuid> {
     let rows = api.get(&format!("{LIST}{query}")).await.data();
     rows.as_array()
@@ -181,7 +181,8 @@ on_both! {
         let kept: Vec<&Value> = read["steps"].as_array().unwrap().iter().map(|step| &step["answers"]["kept"]).collect();
         assert_eq!(kept, [true, false, true]);
 
-        // Staff sent a step back. The guest may submit again without a change of that step.
+        // Staff have requested changes to a step. The guest may submit again without changing that
+        // step.
         app.clock.advance(Duration::from_secs(60));
         let again = house.submit().await.data();
         assert_eq!((&again["status"], &again["message"], &again["requestedAt"]), (&json!("in_review"), &Value::Null, &Value::Null));
@@ -260,7 +261,7 @@ on_both! {
         assert_eq!(api.post(&path(*stay, "/approve"), json!({ "by": "me" })).await.issues(), ["by"]);
         assert_eq!(house.status().await, "in_review");
         request_changes(api, *stay, &"é".repeat(2_000), &[step]).await.data();
-        // A cancelled stay shows no steps, so none can be sent back.
+        // A cancelled stay shows no steps, so a request for changes to one of them is a 404.
         house.submit().await.data();
         house.org.put_record("reservation", *stay, with(reservation(Some(house.flat)), json!({ "status": "cancelled" }))).await;
         request_changes(api, *stay, "Why?", &[step]).await.error(404);
@@ -287,7 +288,8 @@ on_both! {
         let read = async || house.api.get(&path(house.stay, "")).await.data()["steps"].clone();
         let steps = read().await;
         assert_eq!((&steps[0]["title"], &steps[0]["answers"]), (&json!("Your arrival"), &given));
-        // The details also list answers to steps that the guest no longer gets, after the others.
+        // The details also list answers to steps that no longer apply to the stay. These answers
+        // come last.
         let details = house.step("your_details", json!({})).await;
         house.update(survey.step, json!({ "isActive": false })).await.data();
         let steps = read().await;
@@ -349,7 +351,7 @@ on_both! {
             request_changes(&limited, stay, "Why?", &[new_id()]).await.error(404);
         };
         refused(outside).await;
-        // One stay moves into the limited caller's property, another moves out.
+        // One stay moves into the property of the limited caller. Another stay moves out of it.
         org.put_record("reservation", outside, reservation(Some(theirs))).await;
         org.put_record("reservation", inside, reservation(Some(others))).await;
         assert_eq!((listed(&limited, "").await, listed(&house.api, "").await.len()), (vec![outside], 2));

@@ -105,7 +105,7 @@ on_both! {
             let steps = read["steps"].as_array().unwrap();
             assert_eq!(steps.iter().find(|row| id(&row["id"]) == step).unwrap()["acceptance"], expected);
         }
-        // The acceptance keeps the hash of the text at the time of acceptance.
+        // The acceptance still has the hash of the text that the guest accepted.
         house.api.ok(Method::PUT, &format!("/translations/{text}/entries/en"), Some(json!({ "text": "Parties!" }))).await;
         assert_eq!(submitted_step(&house, linked).await["acceptance"]["textSha256"], ENGLISH);
         for refusal in [json!({ "isAccepted": false, "signedName": "Ada L" }), json!({ "signedName": "Ada L" }), json!({})] {
@@ -195,8 +195,8 @@ on_both! {
         house.answer(step, json!({ "choice": "deposit" })).await.data();
         house.submit().await.data();
         assert_eq!(house.precheckin().await["openSteps"], json!([]));
-        // The guest submitted this choice, so the step stays complete although the choice is no
-        // longer offered.
+        // The guest submitted the choice of a deposit. The step stays complete, although it no
+        // longer offers that choice.
         house.update(step, json!({ "isSecurityDepositEnabled": false })).await.data();
         assert_eq!(house.precheckin().await["openSteps"], json!([]));
     }
