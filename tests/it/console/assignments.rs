@@ -119,7 +119,7 @@ on_both! {
         assert!(again.fields.contains(&("assigned".to_owned(), flats[3].to_string())), "{html}");
         again.with("act", "save").done(&browser, "assigned").await;
         assert_eq!(assigned(&api, &id).await, ids(&json!([flats[3], flats[60]])));
-        // The button selects all flats of the page. Nothing is saved yet.
+        // The button selects all flats of the page. It saves nothing.
         let form = Form::of(&page(&browser, &path).await, &format!("{path}?"));
         let all = form.clone().with("act", "tick all").refused(&browser, 200).await;
         assert!(all.contains("Not saved yet: 49 to assign, 0 to unassign."), "{all}");
@@ -127,7 +127,8 @@ on_both! {
         assert!(none.contains("Not saved yet: 0 to assign, 1 to unassign."), "{none}");
         Form::of(&all, &format!("{path}?")).with("act", "save").done(&browser, "assigned").await;
         assert_eq!(assigned(&api, &id).await.len(), 51);
-        // A form carries at most 500 changes. A form with more is refused and keeps every change.
+        // A form can contain at most 500 changes. A form with more changes is refused and shown
+        // again with all of them.
         let many: Vec<String> = (0..501).map(|_| new_id().to_string()).collect();
         let refused = form.with("added", &many.join(",")).with("act", "from 50").refused(&browser, 400).await;
         assert!(refused.contains("At most 500 unsaved changes can be kept") && refused.contains("1 to 50 of 130") && refused.contains(&many[500]), "{refused}");
@@ -148,14 +149,15 @@ on_both! {
         assert!(question.contains("This assigns all 1010 that were found") && question.contains("loses the portal that it has now"), "{question}");
         assert!(assigned(&api, &id).await.is_empty(), "it is asked first");
         let asked = Form::of(&question, "query=Sea");
-        // The button "Stay" closes the question and keeps the selection.
+        // The button "Stay" closes the confirmation question. The flats that the member selected
+        // are still selected.
         let stayed = asked.clone().with("act", "stay").refused(&browser, 200).await;
         assert!(!stayed.contains("This assigns all") && Form::of(&stayed, "query=Sea").value("added") == Some(&hill), "{stayed}");
         asked.with("act", "all add").done(&browser, "assigned").await;
         let all: BTreeSet<String> = sea.iter().map(Uuid::to_string).chain([hill.clone()]).collect();
         assert_eq!(assigned(&api, &id).await, all);
-        // The list is limited to assigned flats, and the search matches some of them. The button
-        // removes all matches.
+        // The page lists only assigned flats, and the search matches some of them. The button
+        // removes the portal from all flats that match.
         let only = page(&browser, &format!("{path}?to=properties&query=Sea&only=1")).await;
         assert!(only.contains("Unassign all 1010 that were found") && !only.contains("Assign all"), "{only}");
         let question = Form::of(&only, "only=1").with("act", "ask remove").refused(&browser, 200).await;
@@ -180,7 +182,7 @@ on_both! {
         let mut form = Form::of(&page(&browser, &path).await, &format!("{path}?"));
         form.fields.retain(|(name, _)| name != "assigned");
         form.fields.push(("assigned".to_owned(), flats[1].to_string()));
-        // Another caller assigns another flat in the meantime.
+        // Another caller assigns a third flat after the member has opened the form.
         api.post("/entity-scopes/add", scopes(&flats[2..])).await.data();
         let ticked = |page: &str| {
             let form = Form::of(page, &format!("{path}?"));

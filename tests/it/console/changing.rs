@@ -17,8 +17,8 @@ on_both! {
         assert_eq!((first.status, second.status), (303, 303), "{} {}", first.body, second.body);
         assert_eq!(first.header("location"), second.header("location"));
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
-        // A form with another name creates another portal, after a warning that the form was sent
-        // before.
+        // The page's form created a portal before. The same form with another name creates another
+        // portal only after a warning.
         let again = form.clone().with("name", "Casa Verde").refused(&browser, 422).await;
         assert!(again.contains("has already created something") && again.contains("value=\"Casa Verde\""), "{again}");
         Form::of(&again, "/console/portals/new").done(&browser, "created").await;
@@ -56,7 +56,8 @@ on_both! {
         assert_eq!(again.value("specialOfferTitle"), Some("Late check-out"));
         assert_eq!(again.value("supportNotes"), Some("From 9 to 21\r\nevery day"));
         again.done(&browser, "unchanged").await;
-        // An empty field becomes null. If no hidden tile is ticked, the list becomes empty.
+        // An empty field becomes null. If the member ticks no tile to hide, the list of hidden
+        // tiles becomes empty.
         let (_, cleared) = again.with("supportPhone", "").without("excludedQuickAccessTypes").done(&browser, "saved").await;
         let cleared_portal = read(&api, &format!("/portals/{id}")).await;
         assert_eq!((&cleared_portal["supportPhone"], &cleared_portal["excludedQuickAccessTypes"]), (&Value::Null, &json!([])));
@@ -108,8 +109,8 @@ on_both! {
         merged.clone().with("choose.name", "theirs").done(&browser, "saved").await;
         let portal = read(&api, &format!("/portals/{id}")).await;
         assert_eq!((&portal["name"], &portal["supportNotes"], &portal["supportEmail"]), (&json!("Theirs"), &json!("My notes"), &json!("theirs@example.com")));
-        // The portal changed again after the page showed both versions, so the service refuses the
-        // choice.
+        // The portal changed again after the page showed both versions to the member, so the
+        // service refuses the member's choice.
         let stale = merged.with("choose.name", "mine").refused(&browser, 409).await;
         Form::of(&stale, &path).done(&browser, "saved").await;
         assert_eq!(read(&api, &format!("/portals/{id}")).await["name"], "Mine");
@@ -153,7 +154,8 @@ on_both! {
             let stored = if read_at.is_empty() { api.get("/portal-brandings").await.data()[0].clone() } else { read(&api, &read_at).await };
             assert_eq!(stored[name], "Renamed");
             app.clock.advance(std::time::Duration::from_secs(5));
-            // The fields that were saved cause no conflict when the rest of the form is sent again.
+            // Some fields of the refused form were saved. They cause no conflict when the member
+            // sends the form again.
             let (_, saved) = Form::of(&refused, &path).with(text, "Short").done(&browser, "saved").await;
             let form = Form::of(&saved, &path);
             assert_eq!((form.value(name), form.value(title), form.value(text)), (Some("Renamed"), Some("Retitled"), Some("Short")));

@@ -27,7 +27,7 @@ async fn write(api: &Api, text: &Value, language: &str, message: &str) {
         .data();
 }
 
-/// Returns a text in a language; `None` if there is no entry.
+/// Returns the entry of a text in a language; `None` if the text has no entry in that language.
 async fn entry(api: &Api, text: &Value, language: &str) -> Option<String> {
     let entries = read(
         api,
@@ -43,7 +43,8 @@ async fn entry(api: &Api, text: &Value, language: &str) -> Option<String> {
     Some(entry["text"].as_str().unwrap().to_owned())
 }
 
-/// Presses a button that changes the form without saving it. Returns the page and its form.
+/// Presses a button that changes the form without saving it. Returns the resulting page and its
+/// form.
 async fn press(browser: &Browser, form: Form, act: &str) -> (String, Form) {
     let path = form.action.clone();
     let html = form.with("act", act).refused(browser, 200).await;
@@ -65,8 +66,8 @@ on_both! {
             (at("brandings", &branding), "calloutMessageId", &branding["calloutMessageId"]),
             (at("steps", &step), "contractTemplateTextMlTextId", &text["id"]),
         ] {
-            // The conflicting change comes from the same form first, then from the screen with all
-            // languages. Neither changes the resource's own row.
+            // The other member first makes the conflicting change with the same form, and then on
+            // the screen with all languages. Neither way changes the database row of the resource.
             let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
             theirs.with(field, "Theirs").done(&browser, "saved").await;
             let both = mine.clone().with(field, "Mine").refused(&browser, 409).await;
@@ -115,13 +116,13 @@ on_both! {
         form.done(&browser, "saved").await;
         let stored = async |language: &str| entry(&api, title, language).await;
         assert_eq!((stored("es").await.as_deref(), stored("fr").await.as_deref()), (Some("Lo suyo"), Some("Le mien")));
-        // The form saves nothing while the member has to choose a version.
+        // While the member still has to choose between two versions, the form saves no field.
         let mine = opened(&browser, &path).await.with("text.en", "WiFi").with("text.fr", "Encore");
         write(&api, title, "fr", "Le sien").await;
         mine.refused(&browser, 409).await;
         assert_eq!(stored("en").await.as_deref(), Some("Wi-Fi"));
-        // The form returns after a new sign-in with text that the member typed before. It does not
-        // overwrite later changes either.
+        // After a new sign-in, the console shows the form again with the text that the member typed
+        // before. That form does not overwrite later changes of others either.
         let mine = opened(&browser, &path).await.with("text.fr", "Gardé").without("form").with("kept", "1");
         write(&api, title, "fr", "Le sien de nouveau").await;
         let kept = mine.refused(&browser, 200).await;
@@ -164,7 +165,8 @@ on_both! {
         both.done(&browser, "saved").await;
         assert_eq!(titled().await, "Mine");
         opened(&browser, &path).await.done(&browser, "unchanged").await;
-        // After a new sign-in the form still compares with the value that it was based on.
+        // After a new sign-in, the form still compares with the value that it showed when the
+        // member opened it.
         let kept = mine.without("form").with("kept", "1").refused(&browser, 200).await;
         assert!(kept.contains("when your session ended") && Form::of(&kept, &path).value("was") == Some("Essentials"), "{kept}");
     }
@@ -205,7 +207,8 @@ on_both! {
             let both = mine.with("act", "save").refused(&browser, 409).await;
             let number = usize::from(!is_required_now);
             assert!(both.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")), "{both}");
-            // The choice stays open while the member presses other buttons of the form.
+            // After the member presses another button of the form, the page still asks for the
+            // choice.
             let (again, form) = press(&browser, Form::of(&both, &path), "down 2").await;
             assert!(again.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")), "{again}");
             let done = if choice == "theirs" { "unchanged" } else { "saved" };
@@ -224,7 +227,8 @@ on_both! {
         let both = mine.refused(&browser, 409).await;
         assert!(both.contains("name=\"q0.choose\" value=\"theirs\"") && both.contains("Theirs: Theirs · "), "{both}");
         assert_eq!(english(&text).await, "Theirs");
-        // One member removes a question that the other one changes. The question stays.
+        // One member removes a question while the other member changes its text. The question is
+        // not removed.
         let gone = press(&browser, opened(&browser, &path).await, "remove 0").await.1;
         write(&api, &text, "en", "Changed").await;
         api.patch(&at, json!({ "data": { "nickname": "Else" } })).await.data();
@@ -254,7 +258,7 @@ on_both! {
         // The warning appears again on every page until the form is saved.
         let (shown, form) = press(&browser, form, "add").await;
         assert!(plain(&shown).contains(&asked(0)) && shown.contains("Everybody is asked these once you save"), "{shown}");
-        // The form refuses an added question without text. It does not drop the question.
+        // The form refuses an added question without text instead of dropping the question.
         let refused = form.refused(&browser, 400).await;
         assert!(refused.contains("Question 3: Write what is asked, or remove this question."), "{refused}");
         assert_eq!(read(&api, &format!("/precheck-steps/{id}")).await["questions"].as_array().unwrap().len(), 3);

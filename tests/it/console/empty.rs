@@ -8,8 +8,8 @@ use vestibule::console::addresses;
 use super::{marta, page};
 use crate::support::{App, on_both};
 
-/// The kinds of records whose list needs a query parameter. The address without one shows the first
-/// kind.
+/// The kinds of records whose list needs a query parameter. Without the parameter, the address
+/// shows the list of another kind.
 const KINDS: [&str; 12] = [
     "property_group",
     "tag",

@@ -6,7 +6,8 @@ use super::{Form, marta, page, plain, read};
 use crate::support::house::House;
 use crate::support::{ApiResponse, App, on_both};
 
-/// Returns a form that asks for a preview in the page's frame, with the fields of `typed`.
+/// Returns a form that requests a preview for the page's frame, with the values of the form
+/// `typed`.
 fn preview_form(page: &str, typed: &Form) -> Form {
     let mut form = Form::of(page, "/preview");
     form.fields.push(("look".to_owned(), "1".to_owned()));
@@ -91,7 +92,7 @@ on_both! {
         assert!(preview.contains("Typed") && preview.contains("Come in") && preview.contains("#aabbcc"), "{preview}");
         let cleared = framed(&preview_form(&html, &typed.clone().with("calloutMessageId", "")).send(&browser).await, 200);
         assert!(!cleared.contains("Come in") && !cleared.contains("Hello"), "{cleared}");
-        // A refused form rates the readability of the typed colours.
+        // A refused form shows the readability of the colours that the member typed.
         let refused = typed.with("primaryColor", "#eee").with("facebookUrl", "nonsense").refused(&browser, 400).await;
         assert!(refused.contains("fill=\"#eeeeee\"") && refused.contains("1.2 · adjusted"), "{refused}");
         assert_eq!(house.api.get("/portal-brandings").await.data()[0]["primaryColor"], "#0E7490");

@@ -56,8 +56,8 @@ on_both! {
         Form::of(&icons, &format!("{path}/icon")).with("iconName", "wifi").done(&browser, "saved").await;
         let id = path.rsplit('/').next().unwrap();
         assert_eq!(read(&api, &format!("/portal-manuals/{id}")).await["iconName"], "wifi");
-        // Another member changes the manual in the meantime. The REST operation does not detect
-        // such conflicts; the form does.
+        // Another member changes the manual after the form was opened. The REST operation alone
+        // does not detect such a conflict; the form does.
         let form = Form::of(&page(&browser, &path).await, &path);
         app.clock.advance(std::time::Duration::from_secs(5));
         api.patch(&format!("/portal-manuals/{id}"), json!({ "data": { "nickname": "Internet" } })).await.data();
@@ -171,8 +171,8 @@ on_both! {
         api.patch(&format!("/portal-manuals/{}", manual["id"].as_str().unwrap()), json!({ "data": { "manualCategoryId": null } })).await.data();
         Form::of(&html, "/remove").done(&browser, "removed").await;
         assert_eq!(titles().await, ["Two", "Three"]);
-        // Moving the first category up changes nothing. The audit log does not link to the removed
-        // category, which has no page.
+        // The first category cannot move up, so the button changes nothing. The audit log does not
+        // link to the removed category, which has no page.
         let form = Form::of(&page(&browser, "/console/categories").await, "/console/categories").without("title").without("key");
         form.with("up", &id(1)).done(&browser, "unchanged").await;
         assert!(!page(&browser, "/console/audit").await.contains(&format!("href=\"{path}\"")));

@@ -18,7 +18,7 @@ use crate::files::uploads;
 use crate::people::{Browser, field, signed_in};
 use crate::support::{Api, App, new_id, on_both};
 
-/// Form values for changing a resource.
+/// Values of form fields, with which the test changes resources.
 const TYPED: [(&str, &str); 13] = [
     ("act", "save"),
     ("name", "Forced"),
@@ -35,9 +35,9 @@ const TYPED: [(&str, &str); 13] = [
     ("hours", "1"),
 ];
 
-/// Addresses that a page may lead to or not, for a member who may open them. Such a link depends on
-/// the owner of a subscription, the state of a delivery, or the assignments. The preview of a text
-/// links to its own page only.
+/// Addresses to which a page may have no link although the member may open them. Whether it has one
+/// depends on the owner of a subscription, the state of a delivery, or the assignments. The preview
+/// of a text links only to the page of that text.
 const OPTIONAL_LINKS: [&str; 5] = [
     "getManualScreen",
     "getTranslationScreen",
@@ -46,7 +46,7 @@ const OPTIONAL_LINKS: [&str; 5] = [
     "changeAssignmentsOnScreen",
 ];
 
-/// Operations that a member's session may call, but a token of the same member may not.
+/// Operations that a member may call from a browser session, but not with a token.
 const SESSION_ONLY: [&str; 9] = [
     "createMemberSignInLink",
     "createTeamApiKey",
@@ -91,8 +91,8 @@ impl MatrixMember {
         }
     }
 
-    /// Returns whether the REST interface refuses an operation with 403, whatever the input. Sends
-    /// unknown ids and a body that no operation accepts.
+    /// Returns whether the REST interface refuses an operation with 403 whatever the input is. The
+    /// request contains unknown ids and a body that no operation accepts.
     async fn is_refused(&mut self, operation: &'static str) -> bool {
         if let Some(refusals) = self.refusals.get(operation) {
             return *refusals;
@@ -105,8 +105,8 @@ impl MatrixMember {
             operation
         };
         let bodies: Vec<Value> = match operation {
-            // The required permission depends on the event. The operation counts as refused if
-            // every event is refused that the console offers. The console does not offer
+            // The required permission depends on the event. The operation counts as refused if it
+            // is refused for every event that the console offers. The console does not offer
             // `workflow.step`.
             "createWebhookSubscription" => {
                 let events = self.api.get("/webhook-event-types").await.data();
@@ -177,7 +177,7 @@ impl MatrixMember {
         true
     }
 
-    /// Returns the status of the REST read of the resource that a console page shows.
+    /// Returns the status of a REST request that reads the resource of a console page.
     async fn read_status(&mut self, address: &ScreenAddress, at: &str) -> u16 {
         let parts: Vec<&str> = at.split('?').next().unwrap().split('/').collect();
         let mut asked: Vec<String> = Vec::new();
@@ -218,7 +218,7 @@ impl MatrixMember {
     }
 }
 
-/// Returns the names of the addresses that a page leads to, by a link or by a form with a button.
+/// Returns the names of the addresses to which a page leads by a link or by a form with a button.
 fn linked_addresses(html: &str) -> BTreeSet<&'static str> {
     let all: Vec<ScreenAddress> = addresses().collect();
     let parts = |path: &str| {
@@ -428,8 +428,8 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
     let before = newest_entry(&things.house.api).await;
     for address in all.iter().filter(|address| writes(address)) {
         if !allowed.contains(address.name) && member.may_write(address).await {
-            // The member may write over REST but may not read, so no page has the form. A forged
-            // form has the same effect as the REST request.
+            // The member may call the operation but may not read the resource, so no page contains
+            // the form. A forged form has the same effect as the REST request.
             continue;
         }
         if allowed.contains(address.name) {

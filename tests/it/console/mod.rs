@@ -141,8 +141,8 @@ impl Form {
         }
     }
 
-    /// Sets a field to this value. If several checkboxes have the name, only the one with this
-    /// value is ticked.
+    /// Sets a field to this value. If several checkboxes have this name, ticks the one with this
+    /// value and unticks the others.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.fields.retain(|(field_name, _)| field_name != name);
@@ -245,7 +245,7 @@ pub async fn portal(api: &Api, name: &str) -> (String, String) {
     (id, path)
 }
 
-/// Reads a resource by REST.
+/// Reads a resource through the REST interface.
 pub async fn read(api: &Api, path: &str) -> Value {
     api.get(path).await.data()
 }

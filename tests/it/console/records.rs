@@ -62,7 +62,7 @@ on_both! {
             assert!(parts.contains(text), "{text}: {parts}");
         }
         assert!(!parts.contains("Back door") && !parts.contains("4711"), "{parts}");
-        // A member who may read flats only sees no stays, codes or calendar feeds.
+        // A member who may read only flats sees no stays, codes or calendar feeds.
         let visitor = member_with(&house.org, &[Permission::ViewProperties], None).await;
         let theirs = page(&visitor, &format!("/console/flats/{}", house.flat)).await;
         assert!(theirs.contains("House rules") && !theirs.contains("Street door") && !theirs.contains("airbnb"), "{theirs}");
@@ -110,7 +110,8 @@ on_both! {
             let stays = api.get("/reservations?limit=100").await.data();
             stays.as_array().unwrap().last().unwrap()["propertyId"].clone()
         };
-        // A name that exactly one flat has selects that flat, even if longer names contain it.
+        // The search text is the full name of one flat. It selects that flat, even if longer names
+        // contain the text.
         new("flat 7").await.done(&browser, "created").await;
         assert_eq!(flat_of_last().await, json!(ids[7]));
         let none = new("Villa").await.refused(&browser, 400).await;
@@ -179,7 +180,8 @@ on_both! {
         assert_eq!(refused.status, 409, "{}", refused.body);
         let list = html(&browser.get("/console/flats?kind=tag").await);
         assert!(list.contains("Sea view") && list.contains("Platform"), "{list}");
-        // A member who may not change a record kept by hand sees that they may only view it.
+        // A member who may not change a record kept by hand reads on its page that they may only
+        // view it.
         let own = new_id();
         let record = json!({ "kind": "tag", "id": own, "data": { "name": "Quiet" } });
         org.key().await.post("/records", json!({ "records": [record] })).await.data();

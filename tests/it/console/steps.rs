@@ -182,7 +182,8 @@ on_both! {
         let (_, saved) = Form::of(&saved, &path).with("guestDescriptionMlTextId", "All but you.").done(&browser, "saved").await;
         assert_eq!(read(api, &format!("/translations/{text}/entries")).await[0]["text"], "All but you.");
         Form::of(&saved, &path).done(&browser, "unchanged").await;
-        // A member who may not write the text can change the other fields.
+        // A member without the permission to write the text can still change the other fields of
+        // the step.
         let other = member_with(&house.org, &[Permission::ViewProperties, Permission::ModifyProperties], None).await;
         let (_, seen) = Form::of(&page(&other, &path).await, &path).with("nickname", "Companions").done(&other, "saved").await;
         assert!(seen.contains("All but you."), "{seen}");
@@ -316,7 +317,7 @@ on_both! {
         let texts = [&questions[0]["textMlTextId"], &questions[1]["textMlTextId"], &questions[0]["options"][0]["nameMlTextId"], &questions[1]["options"][0]["nameMlTextId"]];
         let distinct: std::collections::BTreeSet<&str> = texts.iter().map(|text| text.as_str().unwrap()).collect();
         assert_eq!(distinct.len(), 4, "{questions}");
-        // The options have separate texts, so one changes without the others.
+        // Each option has its own text, so the form can change the text of one option alone.
         Form::of(&saved, &path).with("q0.o0.text", "Something else").with("act", "save").done(&browser, "saved").await;
         let english = async |text: &serde_json::Value| read(&api, &format!("/translations/{}/entries", text.as_str().unwrap())).await[0]["text"].clone();
         assert_eq!((english(texts[2]).await, english(texts[3]).await), (json!("Something else"), json!("Other")));
@@ -377,7 +378,7 @@ on_both! {
         let path = format!("/console/steps/{id}/questions");
         let form = Form::of(&page(&browser, &path).await, &path).with("q0.text", "Else?");
         form.clone().refused(&browser, 200).await;
-        // A form with more fields than the limit changes nothing either.
+        // A form with more fields than the limit also changes nothing.
         let mut large = form.with("act", "save");
         large.fields.extend((0..5_000).map(|number| (format!("x{number}"), String::new())));
         let refused = large.refused(&browser, 400).await;

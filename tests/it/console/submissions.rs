@@ -71,7 +71,8 @@ on_both! {
         assert!(after.contains("Changes requested") && plain(&after).contains(message), "{after}");
         assert_eq!(house.status().await, "changes_requested");
 
-        // Another member has already decided, so a further decision is refused.
+        // Another member has already decided on the submission, so the service refuses this
+        // member's decision.
         let late = form.clone().with("step", &step).with("message", "Too late").with("key", "0192f0c1-2345-7abc-8def-0123456789ab");
         let refused = late.refused(&browser, 409).await;
         assert!(refused.contains("not in review") && refused.contains("Too late") && refused.contains(" checked"), "{refused}");

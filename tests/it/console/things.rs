@@ -33,10 +33,10 @@ pub struct Things<'a> {
     pub questions: Uuid,
     pub manual: Uuid,
     pub category: Uuid,
-    /// Id of the text of the manual's title.
+    /// Id of the text that is the manual's title.
     pub text: Uuid,
-    /// A stay with a submission. Staff have requested changes to it. The other stay, the one of
-    /// `house`, waits for review.
+    /// A stay whose guest has submitted, and to which staff have requested changes. The other stay,
+    /// the one of `house`, waits for review.
     pub asked: Uuid,
     /// A subscription of the member. The delivery of its ping has failed.
     pub webhook: String,
@@ -51,7 +51,7 @@ pub struct Things<'a> {
 }
 
 impl<'a> Things<'a> {
-    /// Creates every resource with this text, which must fit the shortest field.
+    /// Creates every resource with `text` as each of its texts. `text` must fit the shortest field.
     #[expect(clippy::too_many_lines, reason = "one of each kind of resource")]
     pub async fn make(app: &'a App, text: &str) -> Self {
         let mut house = House::build(app).await;
@@ -134,9 +134,9 @@ impl<'a> Things<'a> {
                 json!({ "nickname": text, "questions": asked }),
             )
             .await;
-        // These steps are completed by another system. Their rules exclude the stay's source, so
-        // that they do not block the submission. There are two, because moving needs two steps of
-        // the same type.
+        // Another system completes these steps. Their rules exclude the source of the stay, so that
+        // they do not block its submission. There are two, because a step can move only past a step
+        // of the same type.
         let deposit = json!({ "nickname": text, "displayTitle": text, "excludedSources": [text], "inclusionType": "all_except_selected", "isSecurityDepositEnabled": true });
         house.step("damage_deposit", deposit.clone()).await;
         let step = house.step("damage_deposit", deposit).await;

@@ -103,8 +103,9 @@ on_both! {
         for gone in ["/ping\"", "/rotate\"", "/failed\""] {
             assert!(html.contains("/delete\"") && !html.contains(&format!("{path}{gone}")), "{gone}: {html}");
         }
-        // A member may still have the page open that was loaded before. Its forms are refused, and
-        // the refusal says why the subscription is disabled.
+        // The member may still have a page open that was loaded before the subscription was
+        // disabled. The service refuses the forms of that page and says why the subscription is
+        // disabled.
         for form in [ping, failed] {
             let refused = form.refused(&browser, 409).await;
             assert!(refused.contains("It was switched off on") && refused.contains("Create a new one like it"), "{refused}");
@@ -178,7 +179,8 @@ on_both! {
             assert_eq!(api.post(&format!("/webhook-subscriptions/{id}/rotate-secret"), json!({})).await.status, 404);
             assert_eq!(api.send(Method::DELETE, &format!("/webhook-subscriptions?id={id}"), None).await.status, 404);
         }
-        // The requests of the other key and of the member have not deleted the subscription.
+        // Neither the requests of the other key nor those of the member have deleted the
+        // subscription.
         let own = key.get("/webhook-subscriptions").await.data();
         assert_eq!((own.as_array().unwrap().len(), &own[0]["id"]), (1, &json!(id)));
         assert_eq!(key.get("/webhook-subscriptions/reached").await.status, 404);

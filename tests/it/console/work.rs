@@ -139,8 +139,8 @@ on_both! {
         assert!(shown.contains("<b>ping</b>"), "{shown}");
         assert_eq!(Form::of(&shown, "/failed").with("since", "soon").send(&browser).await.status, 400);
         Form::of(&shown, "/failed").with("since", "2026-11-01T00:00").done(&browser, "sent").await;
-        // The form selects the last day by default. No delivery has failed in that time, so the
-        // page says that nothing was sent.
+        // By default, the form sends the failed deliveries of the last day again. No delivery has
+        // failed in that day, so the page says that nothing was sent.
         let (_, text) = Form::of(&page(&browser, &path).await, "/failed").done(&browser, "sent_none").await;
         assert!(text.contains("Nothing has failed since then"), "{text}");
         let rotate = page(&browser, &format!("{path}/rotate")).await;
