@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::demo::Demo;
 
-/// Returns the state of the last step that has this type.
+/// Returns the state of the last step of this type in a guest view.
 fn state<'v>(view: &'v Value, step_type: &str) -> &'v Value {
     let steps = view["precheckin"]["steps"].as_array().unwrap();
     let step = steps.iter().rfind(|step| step["stepType"] == step_type);

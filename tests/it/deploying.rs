@@ -51,7 +51,7 @@ fn words<'t>(text: &'t str, prefix: &str) -> BTreeSet<&'t str> {
         .collect()
 }
 
-/// Returns the names of the metrics of a server with every optional feature enabled.
+/// Starts a server with every optional feature and returns the names of its metrics.
 async fn metrics() -> BTreeSet<String> {
     let directory = tempfile::tempdir().unwrap();
     let (certificate, key) = (
@@ -185,7 +185,8 @@ fn is_below(path: &str, prefixes: &[&str]) -> bool {
     prefixes.iter().any(below)
 }
 
-/// A proxy answers 404 for a route that is in neither `PUBLIC_PATHS` nor `INTERNAL_PATHS`.
+/// Each route is either public or internal. If a new route were in neither list, nobody would
+/// notice that the proxies answer 404 for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_public_or_inside() {
     let app = App::on_sqlite(&[]).await;
@@ -408,7 +409,7 @@ fn every_alert_rule_is_valid_and_tested() {
         return;
     }
     run(["test", "rules", "vestibule.test.yml"]);
-    // Every alert needs a test in which it fires.
+    // Each alert has a test in which it fires.
     let read =
         |name: &str| std::fs::read_to_string(deploy().join("prometheus").join(name)).unwrap();
     let (rules, tests) = (read("vestibule.rules.yml"), read("vestibule.test.yml"));

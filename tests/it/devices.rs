@@ -14,13 +14,13 @@ use crate::support::http_server::{HttpServer, Reply, response};
 use crate::support::{ApiResponse, App, Org, new_id, on_both, on_both_with};
 
 const KEY: &str = "device-key";
-/// Status with which a [`Connector`] does not respond at all.
+/// The status that makes a [`Connector`] send no response.
 const NO_RESPONSE: u16 = 0;
 
 /// A device connector on loopback.
 struct Connector {
     url: String,
-    /// The status of the connector's responses.
+    /// The status of the connector's responses, or [`NO_RESPONSE`].
     status: Arc<Mutex<u16>>,
     server: HttpServer,
 }
@@ -159,8 +159,8 @@ on_both_with! {
             api.post(&format!("/devices/{thermostat}/temperature"), json!({ "celsius": celsius })).await.data();
         }
         assert_eq!(connector.received().len(), 2);
-        // The service does not store its own refusals under the key, so the command succeeds once
-        // the device is no longer archived.
+        // The service itself refused the first command, so it stored no response under the key. The
+        // repeated command succeeds, because the device is no longer archived.
         org.put_record("device", archived, json!({
             "propertyId": flat, "name": "D", "deviceType": "lock", "vendor": "Acme", "isOnline": true,
         })).await;
@@ -189,7 +189,7 @@ on_both_with! {
             api.post_with_key(&format!("/devices/{lock}/lock"), &key, json!({})).await.error(422);
             assert_eq!(connector.received().len(), 1, "{status}");
         }
-        // A request without a key stores nothing.
+        // The response to a request without an idempotency key is not stored.
         connector.answer(409);
         api.post(&path, json!({})).await.error(502);
         connector.answer(200);

@@ -92,8 +92,8 @@ async fn names(api: &Api) -> Vec<Value> {
         .collect()
 }
 
-/// The write-ahead log contains the commit that the disk did not confirm. The write must be gone
-/// nevertheless.
+/// The write-ahead log contains a commit that the disk did not confirm. After the process was
+/// killed, the write of that commit must be gone.
 #[tokio::test(flavor = "multi_thread")]
 async fn unconfirmed_writes_are_gone_after_a_kill() {
     let disk = Disk::new();

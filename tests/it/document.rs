@@ -75,17 +75,17 @@ fn every_list_of_ids_in_a_request_has_a_bound() {
 /// Minimum length of a description, in characters.
 const MIN_LENGTH: usize = 15;
 
-/// Returns the paths of the fields of a schema that have no description. `named` has the schemas
-/// that references name. The description of a field's type does not count, because a field must
+/// Returns the paths of the fields of a schema that have no description. `named` maps the name in a
+/// `$ref` to its schema. The description of a field's type does not count, because a field must
 /// state its own purpose.
 pub(crate) fn undescribed(
     schema: &Value,
     named: &Map<String, Value>,
     path: &str,
 ) -> BTreeSet<String> {
-    /// Adds the paths of fields without a description to `results`. The names in `beside` are
-    /// fields that another part of the same object declares. A branch of a schema may narrow such a
-    /// field without a description.
+    /// Adds the paths of fields without a description to `results`. `beside` has the names of
+    /// fields that another part of the same object describes. A branch of the schema may repeat
+    /// such a field without a description to restrict its values.
     fn collect(
         schema: &Value,
         named: &Map<String, Value>,

@@ -80,7 +80,7 @@ on_both! {
             assert!(refused.body.to_string().contains("another organization"), "{}", refused.body);
         }
         assert_eq!(other.key().await.get("/tags").await.data(), json!([]), "nothing is applied");
-        // The organization that owns a host may write it again, also in another record.
+        // The organization that owns a host may write the host again, also in another record.
         claim(&org, mine, HOST_OF_CASA, true).await.data();
         claim(&org, new_id(), HOST_OF_CASA, true).await.data();
         // The organization owns the host until its last record with the host is deleted or changed.

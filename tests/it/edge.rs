@@ -225,7 +225,7 @@ on_both! {
         ] {
             assert_eq!(caller.send(method.clone(), path, Some(body.clone())).await.issues(), expected, "{method} {path} {body}");
         }
-        // A question that stays in the step may take its condition from the stored step.
+        // A question that remains in the step may refer to its stored condition.
         let text = api.post("/translations", json!({ "sourceTable": "precheck_question", "text": "Late?" })).await.data()["id"].clone();
         let asked = json!([{ "kind": "yes_no", "textMlTextId": text }, { "kind": "yes_no", "textMlTextId": text, "conditions": [{ "questionIndex": 0, "optionIndex": 1 }] }]);
         api.patch(&step, json!({ "data": { "questions": asked } })).await.data();

@@ -17,7 +17,7 @@ use crate::support::house::House;
 use crate::support::receiver::{Receiver, subscribe, until_read};
 use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, on_both_with};
 
-/// Tables that have no rows of an organization.
+/// Tables whose rows belong to no organization.
 const WITHOUT_ORGANIZATION: [&str; 7] = [
     "domain",
     "duty",

@@ -145,7 +145,7 @@ impl<'a> EventHouse<'a> {
     }
 }
 
-/// Returns the same data with another value in a field.
+/// Returns a copy of a record's data in which one field has another value.
 fn with(data: &Value, field: &str, value: impl Into<Value>) -> Value {
     let mut data = data.clone();
     data[field] = value.into();
@@ -474,7 +474,8 @@ on_both_with! {
             urls[0].replace("/0?", "/9?"), urls[0].replace("/0?", "/%00?"), urls[0].replace("/0?", "/%ff?"), urls[0].replace("/0?", "/0/?"),
         ] {
             let mut found = open(&tampered).await.error(404);
-            // A path that is no route has its own message. All other refusals are the same.
+            // A path that matches no route gets another message. The error is the same for all
+            // other paths.
             if found["message"].as_str().is_some_and(|text| text.starts_with("Route not found.")) {
                 found = refusal.clone();
             }

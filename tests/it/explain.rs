@@ -312,8 +312,8 @@ on_both! {
             "ready", "fee", "rules", "screening", "deposit", "party", "deposit again", "survey", "filing", "papers", "identity",
             "who, ninth", "who, ninth again", "waiver", "background", "who, nowhere", "who, nowhere again",
         ];
-        // Another property has the same steps and its own portal. The order is that of its own
-        // portal, not of the default portal.
+        // Another property has the same steps and another portal, which is assigned to it. That
+        // portal, not the default portal, decides the order of the property's steps.
         let other = portal(&house, "Other", json!({ "isPrecheckOrderAutomatic": false })).await;
         let flat = house.org.property(None, &[house.tag]).await;
         house.scopes("add", "portal_settings", other, json!({ "propertyIds": [flat] })).await;

@@ -174,8 +174,8 @@ async fn a_silent_network_gives_503_until_it_recovers() {
         assert_eq!(node.text("/healthz").await.trim(), "ok");
         round += 1;
     }
-    // A thread that has given up a connection needs a moment before it takes the next task. The
-    // test therefore allows a few more threads than before.
+    // A thread that has dropped its connection needs a moment before it takes the next task. The
+    // test therefore allows a few more threads than before the failure.
     if let (Some(before), Some(now)) = (before, node.threads()) {
         assert!(
             now <= before + 4 * places,
@@ -458,7 +458,7 @@ async fn work_after_a_failed_statement_is_not_acknowledged() {
     );
 }
 
-/// Work that exceeds its time limit sends no further statement and is rolled back.
+/// Work that exceeds its time limit is rolled back. The store sends none of its later statements.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     let Some(store) = store().await else { return };
@@ -489,7 +489,8 @@ async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     );
 }
 
-/// A value of the wrong type is a defect of the program. The connection stays in use.
+/// A value of the wrong type is a defect of the program, not of the connection. The store uses the
+/// connection again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_of_the_wrong_type_is_a_defect() {
     let Some(store) = store().await else { return };

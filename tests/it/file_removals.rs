@@ -1,5 +1,5 @@
-//! Tests of the rows that name removed files (`removed_file`), while several nodes delete the files
-//! at the same time.
+//! Tests of the table `file_removal`, whose rows name files to remove, while several nodes remove
+//! the files at the same time.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use crate::files::uploads;
 use crate::support::App;
 
-/// Number of rows.
+/// Number of files to remove.
 const COUNT: usize = 40;
 /// Index of the row that another transaction locks.
 const LOCKED: usize = 20;
@@ -24,8 +24,8 @@ async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
         return;
     };
     let org = app.org().await.id;
-    // Every second row names a folder. Removing a folder takes longer, so the bytes are not removed
-    // in the order of the keys.
+    // The path of every second file is a folder. Removing a folder takes longer, so the nodes
+    // finish the removals in another order than that of the keys.
     let keys: Vec<String> = (0..COUNT)
         .map(|number| {
             let end = if number % 2 == 0 { "/" } else { "" };

@@ -416,7 +416,8 @@ on_both! {
             format!("{}{id}-{}", folder(organization), Uuid::from_u128(7).simple())
         };
         let minutes = |count: u64| Duration::from_secs(60 * count);
-        // This sweep looks at all stored files; later sweeps do so once an hour.
+        // The first sweep looks at all stored files. Later sweeps look at all of them only once an
+        // hour.
         app.server.sweep_once().await;
         app.clock.advance(minutes(30));
         let (lost, strange) = (fresh(house.org.id), "strange/readme".to_owned());
@@ -573,8 +574,8 @@ async fn an_invalid_storage_url_is_reported_at_start() {
     }
 }
 
-/// A file is uploaded, read, deleted and expires in a bucket. The server process gets the bucket's
-/// settings from its environment.
+/// Tests files in a bucket: upload, reading, deletion, the removal of lost files, and the erasure
+/// of the organization. The server process gets the bucket's settings from its environment.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_can_be_stored_in_a_bucket() {
     let bucket = Bucket::start().await;
@@ -690,8 +691,8 @@ async fn files_can_be_stored_in_a_bucket() {
     ApiResponse::of(http.delete(format!("{files}/{small}")))
         .await
         .data();
-    // The first pass through the bucket deletes the lost file, page by page, and keeps names that
-    // are not of the service's form.
+    // The first sweep lists the bucket page by page. It deletes the file that belongs to no stay,
+    // and leaves objects whose names the service would not create.
     let expected = |keys: &[String]| {
         let ours = keys
             .iter()

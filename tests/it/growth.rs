@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::precheck::{change, create, translation};
 use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
-/// Runs a request. Returns the work of its largest transaction.
+/// Runs a request. Returns the work of the largest transaction that ran meanwhile.
 async fn work_of(
     app: &App,
     request: impl Future<Output = crate::support::ApiResponse>,
@@ -27,8 +27,8 @@ fn assert_same_statements(
     (few, of_few): (u64, WorkCount),
     (many, of_many): (u64, WorkCount),
 ) {
-    // The dispatcher looks for due deliveries once a second with up to five statements, which the
-    // counts may include.
+    // Once a second the dispatcher looks for due deliveries with up to five statements. The counts
+    // may include these statements.
     assert!(
         of_many.statements <= of_few.statements.max(5),
         "{what}: {of_few:?}, {of_many:?}"
@@ -178,7 +178,8 @@ on_both! {
         })); async move { api.post("/precheck-steps", body).await } };
         assert_same_statements("create", (2, work_of(&app, create_questions(2, 2)).await), (800, work_of(&app, create_questions(40, 40)).await));
         let step = create(&api, "additional_questions", json!({})).await;
-        // This update makes sure that both measured updates replace questions.
+        // This update saves a question first, so that both measured updates replace stored
+        // questions.
         change(&api, &step, json!({ "questions": questions(&texts, 1, 1) })).await.data();
         let few = json!({ "questions": questions(&texts, 2, 2) });
         let many = json!({ "questions": questions(&texts, 40, 40) });
@@ -191,7 +192,7 @@ on_both! {
         let fees: Vec<Uuid> = (0..300).map(|_| new_id()).collect();
         org.sync(fees.iter().map(|id| json!({ "kind": "fee_product", "id": id, "data": { "name": "Fee" } })).collect()).await.data();
         let step = create(&api, "mandatory_fee", json!({})).await;
-        // This update makes sure that both measured updates replace fees.
+        // This update saves a fee first, so that both measured updates replace stored fees.
         change(&api, &step, json!({ "feeProductIds": fees[3..4] })).await.data();
         let few = work_of(&app, change(&api, &step, json!({ "feeProductIds": fees[..3] }))).await;
         assert_same_statements("fees", (3, few), (300, work_of(&app, change(&api, &step, json!({ "feeProductIds": fees }))).await));

@@ -183,7 +183,7 @@ on_both! {
         assert!(error["message"].as_str().unwrap().contains("1 MiB"), "{error}");
         assert_eq!(house.precheckin().await["steps"][1]["isComplete"], false, "nothing of it was saved");
         save(&app, &house.token, other, long(300)).await.data();
-        // A character of several bytes counts with all its bytes.
+        // A character of several bytes counts as several bytes.
         let accented = json!({ "note": "é".repeat(200 << 10) });
         save(&app, &house.token, other, accented).await.error(400);
 

@@ -29,7 +29,7 @@ async fn page(app: &App, organization: Uuid, query: &str) -> ApiResponse {
         .await
 }
 
-/// Returns the changes of a page: the kind of each, and its step if it has one.
+/// Returns the kind of each change on a page, and the change's step if it has one.
 fn kinds_and_steps(page: &Value) -> Vec<(String, Option<Uuid>)> {
     let change = |item: &Value| {
         (

@@ -102,11 +102,12 @@ fn code(path: &Path) -> String {
         .join("\n")
 }
 
-/// Returns the first module of each path that begins with `crate::`, also of paths in braces.
+/// Returns the first module of each path that begins with `crate::`. In `crate::{a, b::c}` these
+/// are `a` and `b`.
 fn named(code: &str) -> Vec<String> {
     let mut named = Vec::new();
     for (place, _) in code.match_indices("crate::") {
-        // `$crate` in a macro names the macro's crate, which may be another one.
+        // `$crate` in a macro is the crate that defines the macro, which may not be this crate.
         if code[..place].ends_with('$') {
             continue;
         }
@@ -259,8 +260,8 @@ fn imported_modules_are_found_in_code() {
     assert_eq!(named(code), ["a", "d", "e", "g", "i"]);
 }
 
-/// Expressions that read a setting, a database URL or a forwarding header, with the files that may
-/// contain them. A second reader could interpret the same value differently.
+/// Expressions that read a setting, a database URL or a forwarding header, each with the files that
+/// may contain it. Other code that read the same value could interpret it differently.
 const READERS: [(&[&str], &[&str]); 3] = [
     (
         &[
@@ -281,7 +282,8 @@ const READERS: [(&[&str], &[&str]); 3] = [
             "src/config.rs",
             "src/config/secrets.rs",
             "src/config/text.rs",
-            // The log starts before the settings are read, and traces name the host.
+            // `logging.rs` reads its variable before the settings are read. `export.rs` reads the
+            // host's name for the traces.
             "crates/engine/src/logging.rs",
             "crates/engine/src/traces/export.rs",
         ],

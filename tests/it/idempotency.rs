@@ -55,8 +55,8 @@ on_both! {
             let error = api.post_with_key(path, "k", body).await.error(422);
             assert_eq!(error["code"], "PERMANENT_MUTATION_ERROR");
         }
-        // The same key of another credential is a different key. Upper and lower case are
-        // different, too.
+        // Another credential may use the same key for another request. Keys that differ only in
+        // case are different keys.
         org.key().await.post_with_key("/portals", "k", json!({ "name": "Twice" })).await.data();
         api.post_with_key("/portals", "K", json!({ "name": "Thrice" })).await.data();
     }
@@ -132,8 +132,8 @@ async fn replays_do_not_wait_for_writes_of_another_node() {
         return;
     };
     if app.server.service.store.is_sharded() {
-        // On Citus another server holds the lock that the write waits for, so this test could not
-        // see the wait.
+        // On Citus the write waits for a lock on another server. The test queries a single server,
+        // so it could not see the wait.
         return;
     }
     let elsewhere = app.second_node(&[]).await;

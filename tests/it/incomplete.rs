@@ -28,7 +28,7 @@ async fn post(app: &App, path: &str, token: &str, announced: usize, sent: usize)
     stream
 }
 
-/// Returns what the server sends until it closes the connection.
+/// Returns the bytes that the server sends until it closes the connection.
 async fn answer(stream: &mut TcpStream) -> String {
     let mut received = Vec::new();
     timeout(SOON, stream.read_to_end(&mut received))
@@ -102,8 +102,8 @@ async fn incomplete_requests_use_bounded_memory() {
     }
     assert!(refused > 0, "some find no room");
     assert!(app.server.service.incoming.used() <= 1 << 20);
-    // The requests of this address use its whole share of the memory for bodies. When they end, the
-    // memory is free again.
+    // The requests of this address use all the memory for bodies that one address may use. When
+    // they end, the memory is free again.
     drop(streams);
     assert_eq!(until_memory(&app, |held| held == 0).await, 0);
     app.api(&token)
@@ -224,7 +224,7 @@ async fn begin_streams(address: &str) -> TcpStream {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_returns_to_its_level_at_rest_after_unfinished_bodies() {
-    /// Memory in MiB that the node may use after the requests have ended, in addition to its memory
+    /// Maximum memory, in MiB, that the node may use after the requests in addition to its memory
     /// before them.
     const RISE: u64 = 12;
     let directory = tempfile::tempdir().unwrap();

@@ -84,8 +84,8 @@ on_both! {
         let assign = format!("/properties/{mine}/assign-portal");
         limited.post(&assign, json!({ "portalSettingsId": default })).await.data();
         limited.post(&assign, json!({ "portalSettingsId": own })).await.data();
-        // The default portal now serves only another caller's property, so this caller can no
-        // longer read it.
+        // The default portal now serves only the property of another caller, so this caller can no
+        // longer read the portal.
         limited.post(&assign, json!({ "portalSettingsId": default })).await.error(403);
         limited.post(&format!("/properties/{theirs}/assign-portal"), json!({ "portalSettingsId": own })).await.error(404);
     }
@@ -166,7 +166,8 @@ on_both! {
         assert_eq!(read(&limited, &shared).await, four(&[mine], &[across]), "others' assignments are invisible");
         limited.patch(&format!("/portals/{shared}"), json!({ "data": { "name": "no" } })).await.error(404);
 
-        // The caller adds and removes own properties. A replacement keeps the properties of others.
+        // The caller adds and removes properties that they can access. A replacement does not
+        // remove the other properties.
         assert_eq!(arrays(write("/add", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[mine, loose], &[across]));
         assert_eq!(arrays(write("", &shared, json!({ "propertyIds": [loose] })).await.data()), four(&[loose], &[across]));
         assert_eq!(read(&api, &shared).await, four(&[loose, theirs], &[across]));
@@ -179,8 +180,8 @@ on_both! {
             }
         }
         assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
-        // The caller may also assign a property to a portal that serves only properties of others,
-        // as with assign-portal. The property leaves its previous portal.
+        // The caller may also assign a property to a portal that serves only other callers'
+        // properties, as with assign-portal. The property leaves its previous portal.
         scope(&api, &shared, json!({ "propertyIds": [mine] })).await;
         assert_eq!(arrays(write("/add", &foreign, json!({ "propertyIds": [mine] })).await.data()), four(&[mine], &[]));
         assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));

@@ -17,7 +17,7 @@ use crate::support::{ApiResponse, PLATFORM_KEY, new_id};
 /// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(20);
 
-/// A running server, killed when dropped.
+/// A running server process. It is killed when this value is dropped.
 struct Server {
     process: ServerProcess,
     base: String,
@@ -162,7 +162,7 @@ async fn a_closed_or_full_log_loses_lines_without_affecting_requests() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unread_log_does_not_block_requests() {
     let (reader, log) = std::io::pipe().unwrap();
-    // These requests write more than twice the capacity of a pipe.
+    // The log lines of these requests take more than twice the capacity of a pipe.
     Server::start(log).serves(250).await;
     drop(reader);
 }

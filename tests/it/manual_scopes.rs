@@ -13,7 +13,8 @@ use crate::precheck::translation;
 use crate::support::house::{id, with};
 use crate::support::{Api, App, Org, new_id, on_both};
 
-/// Creates a manual with this nickname, newer than all earlier ones, and assigns it to `targets`.
+/// Creates a manual with this nickname and assigns it to `targets`. The manual is newer than all
+/// manuals before it.
 async fn assigned(app: &App, api: &Api, nickname: &str, targets: Value) -> Value {
     app.clock.advance(Duration::from_millis(5));
     let manual = create(api, nickname, json!({})).await;
@@ -30,8 +31,8 @@ async fn listed_of(api: &Api, property: Uuid) -> String {
     .join(" ")
 }
 
-/// Two properties with tags, of which the limited caller can access one, and a manual for each kind
-/// of assignment to them.
+/// Two properties with tags, and a manual for each way to assign a manual to them. The limited
+/// caller can access one of the properties.
 struct Neighbours {
     mine: Uuid,
     theirs: Uuid,

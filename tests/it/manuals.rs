@@ -15,7 +15,7 @@ pub async fn try_create(api: &Api, body: Value) -> ApiResponse {
     api.post("/portal-manuals", body).await
 }
 
-/// Creates a manual with its nickname as title.
+/// Creates a manual whose title is its nickname.
 pub async fn create(api: &Api, nickname: &str, more: Value) -> Value {
     try_create(
         api,
@@ -305,8 +305,8 @@ on_both! {
         }
         let manual = try_create(&api, base).await.data();
         let (text, variable) = ("multi_lingual_text", "pms_variable");
-        // Each row changes the manual that the previous row left. A row with a field name is
-        // refused with an issue of that field.
+        // Each row is an update of the same manual, after the updates of the rows before it. If a
+        // row names a field, the service refuses the update with an issue of that field.
         for (data, fault) in [
             (json!({ "displayMode": variable }), "customFieldId"),
             (json!({ "displayMode": variable, "customFieldId": null }), "customFieldId"),
@@ -480,7 +480,7 @@ on_both! {
         assert_eq!(manual["visibilityRules"], all);
         let rules = async |sent: Value| change(&api, &manual, sent).await.data()["visibilityRules"].clone();
         assert_eq!(rules(json!({ "nickname": "M" })).await, all);
-        // Fields of other categories. The service ignores their content.
+        // These fields belong to other categories of rules. The service ignores their content.
         let foreign = json!({
             "startDateRelativeType": 7, "daysBefore": -3, "daysAfterTimeUnit": "year", "seasonalWindows": "never", "sourceRuleType": "some",
             "includedBookingSources": {}, "verificationStatuses": ["maybe"],

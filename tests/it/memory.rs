@@ -35,7 +35,8 @@ on_both! {
             let writer = if number % 2 == 0 { &api } else { &there };
             writer.post("/portals", json!({ "name": format!("Portal {number}") })).await.data();
             for reader in [&api, &there] {
-                // The test reads twice, because only the second response comes from memory.
+                // Only the second of two equal requests gets its response from memory, so the test
+                // reads twice.
                 assert_eq!((names(reader).await.len(), names(reader).await.len()), (number + 1, number + 1));
             }
         }
@@ -171,8 +172,8 @@ on_both! {
     async fn each_content_coding_has_its_own_etag(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        // The first response is kept in memory, the second is computed for each request, and the
-        // third is the OpenAPI document.
+        // The service answers the first path from memory, computes the response for the second path
+        // each time, and serves the OpenAPI document at the third.
         for path in ["/cover-icons?limit=100", "/webhook-event-types", "/openapi.json"] {
             let mut tags = std::collections::BTreeSet::new();
             for coding in ["identity", "gzip", "br"] {
@@ -207,7 +208,8 @@ on_both! {
         let other_node = app.second_node(&[]).await;
         let see = async |pointer: &str, expected: Value| {
             for node in [&app, &other_node] {
-                // The test reads twice, because only the second response comes from memory.
+                // Only the second of two equal requests gets its response from memory, so the test
+                // reads twice.
                 for _ in 0..2 {
                     let view = node.stay(&token, "").await.data();
                     assert_eq!(view.pointer(pointer), Some(&expected), "{pointer} of {view}");
