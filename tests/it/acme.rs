@@ -27,8 +27,8 @@ const SOON: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 const NAME: &str = "guests.example";
 
-/// The files of one server whose host name is [`NAME`], and an ACME authority. The authority
-/// validates challenges on the server's port.
+/// The files of one server whose host name is [`NAME`], and an ACME authority that validates the
+/// server's challenges on its port.
 struct Machine {
     pebble: Pebble,
     port: u16,

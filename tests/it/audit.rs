@@ -684,8 +684,8 @@ on_both! {
         let allowed = newest(&key).await;
         assert_eq!((&allowed["operation"], &allowed["actor"]), (&json!("allowApp"), &actor("session", "Member")));
         assert_eq!(allowed["changes"][0]["after"], json!({ "oauthAppId": org.oauth_app, "name": "Client" }));
-        // An entry keeps the actor's name at the time of the write, even if the actor is renamed
-        // later.
+        // An entry contains the actor's name at the time of the write, even if the actor gets
+        // another name later.
         let nameless = json!({
             "name": "", "email": "marta@example.com", "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true,
             "isTwoFactorEnrolled": true,
@@ -781,8 +781,8 @@ on_both! {
             let Some(last) = page.last() else { break };
             query = format!("limit=7&after={}", last["id"].as_str().unwrap());
             seen.extend(page);
-            // New entries that arrive between two pages come before the first page, so no page
-            // shifts.
+            // A new entry is added before the next page is read. It belongs before the first page,
+            // so the other entries do not move to other pages.
             api.post("/portals", json!({ "name": format!("New {}", seen.len()) })).await.data();
         }
         assert_eq!(seen, whole);

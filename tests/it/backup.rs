@@ -356,7 +356,7 @@ async fn files_in_a_bucket_are_backed_up_and_restored() {
     assert!(good(run(&backup)).ends_with(", 4 files\n"));
     assert_eq!(bucket.calls("get"), 4);
 
-    // The target bucket contains one of the files already. The restore does not upload that file
+    // The target bucket already contains one of the files. The restore does not upload that file
     // again.
     bucket.put("restored/ab/passport", b"scan");
     let restore = |url: &str, database: &str| {

@@ -227,7 +227,8 @@ on_both! {
         report(&house, &after[2], json!({ "status": "released" })).await.data();
         assert_eq!(charges(&house).await[2]["status"], "released");
 
-        // A cancelled stay that is confirmed again gets new charges instead of the cancelled ones.
+        // A cancelled stay is confirmed again. It gets new charges; the cancelled charges remain
+        // cancelled.
         change_stay(&house, json!({})).await;
         let renewed = charges(&house).await;
         assert_eq!(brief(&house).await[3], json!(["fee", 900, "EUR", "due"]));

@@ -571,7 +571,7 @@ async fn a_client_behind_a_trusted_proxy_has_its_own_limit() {
     let flags = ["--trusted-proxy=127.0.0.1", "--connections-per-address=2"];
     let app = App::on_sqlite(&flags).await;
     let address = app.base.trim_start_matches("http://").to_owned();
-    // Sends a request whose body is incomplete, and keeps the connection open.
+    // Sends a request with an incomplete body and returns the open connection.
     let begun = async |client: &str| {
         let mut stream = TcpStream::connect(&address).await.unwrap();
         let head = format!(

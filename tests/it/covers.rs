@@ -62,7 +62,8 @@ impl PhotoProvider {
     }
 }
 
-/// Returns the default body of the service's responses: one page of search results.
+/// Returns one page of search results: the body of the server's responses until a test sets another
+/// body.
 pub fn page() -> Value {
     json!({
         "total": 133, "total_pages": 67,

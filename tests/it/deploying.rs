@@ -424,9 +424,9 @@ fn every_alert_rule_is_valid_and_tested() {
     }
 }
 
-/// A node of the old version keeps working during and after a migration by a newer version. The
-/// migration locks tables that the node uses. A node of the old version that starts after the
-/// migration is refused, because the schema is newer.
+/// A node of the old version continues to serve requests during and after a migration by a newer
+/// version. The migration locks tables that the node uses. A node of the old version does not start
+/// after the migration, because the schema is newer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_older_node_keeps_serving_during_a_migration() {
     let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)

@@ -125,8 +125,8 @@ async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
         let api = api.clone();
         async move { create(&api, "In the commit").await }
     });
-    // The first write is in a commit of its own. When that commit waits for the disk, the library
-    // creates the file `waits`.
+    // No other write is in the commit of the first write. When that commit waits for the disk, the
+    // library creates the file `waits`.
     while !disk.path("waits").exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

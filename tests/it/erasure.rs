@@ -104,7 +104,8 @@ async fn invent_row(app: &App, table: &str, id: Uuid) {
     app.change(text, columns.iter().map(value).collect()).await;
 }
 
-/// Creates one of everything that an organization can have, and returns the organization's key.
+/// Creates at least one of each kind of data that an organization can have. Returns an API client
+/// of the organization.
 pub async fn furnish(house: &House<'_>) -> Api {
     let House {
         org,
@@ -252,8 +253,8 @@ async fn statuses_of_all_callers(
                 "isActive": true, "isTwoFactorEnrolled": true, "memberId": new_id(), "oauthAppId": new_id(), "status": "completed",
             })
         });
-        // The operation refuses unknown fields before it looks up the organization, so they are
-        // removed.
+        // Unknown fields would be refused before the operation looks up the organization, so the
+        // test removes them from the body.
         let body = body.map(|mut body| {
             let shape = operation.input_schema(&mut engine::operation::inline_generator());
             body.as_object_mut().unwrap().retain(|name, _| {

@@ -108,7 +108,7 @@ impl<'a> EventHouse<'a> {
         reported.into_iter().map(|(event, _)| event).collect()
     }
 
-    /// Syncs records as history. Such a sync fires no event.
+    /// Syncs records with `isInitialSync`, as history. Such a sync fires no event.
     async fn import(&self, records: Value) {
         let body = json!({ "isInitialSync": true, "records": records });
         let response = self
@@ -137,7 +137,7 @@ impl<'a> EventHouse<'a> {
         id
     }
 
-    /// Advances the clock. Returns the events that fired in the meantime.
+    /// Advances the clock by `time`. Returns the events that fired meanwhile.
     async fn after(&self, time: Duration) -> Vec<(String, Uuid)> {
         self.app.clock.advance(time);
         self.keeper.run_once().await;

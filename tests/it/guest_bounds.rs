@@ -23,7 +23,7 @@ async fn say(app: &App, token: &str, text: &str) -> ApiResponse {
     .await
 }
 
-/// Returns the guest's own messages.
+/// Returns the messages of a stay as its guest reads them.
 async fn own_messages(app: &App, token: &str) -> Value {
     ApiResponse::of(guest_request(app, token, Method::GET, "/messages"))
         .await
@@ -97,7 +97,7 @@ on_both! {
         let path = house.org.path(&format!("/reservations/{}/precheckin", house.stay));
         assert_eq!(app.platform().get(&path).await.data()["messages"], own);
 
-        // The page explains the refusal and keeps the typed text.
+        // The page explains the refusal and still shows the typed text.
         let (answer, html) = form(&app, &house.token, "/messages?language=es", &[("text", "Una más")]).await;
         assert_eq!((answer.status, html.contains("tantos mensajes"), html.contains("Una más")), (400, true, true), "{html}");
         let (_, html) = form(&app, &house.token, "/messages", &[("text", " ")]).await;
@@ -189,7 +189,8 @@ on_both! {
 
         let (answer, html) = form(&app, &house.token, &format!("/steps/{one}"), &[("g.0.firstName", "Ana")]).await;
         assert_eq!(answer.status, 303, "{html}");
-        // A request without guests keeps the saved guests, which count towards the limit.
+        // A request without guests does not remove the saved guests. They still count towards the
+        // limit.
         save(&app, &house.token, other, long(1000)).await.error(400);
         save(&app, &house.token, one, json!({ "note": null })).await.data();
         save(&app, &house.token, other, long(1020)).await.data();

@@ -81,8 +81,8 @@ on_both! {
             after = one["next"].as_i64().unwrap();
         }
         assert_eq!(page(&app, org, &format!("?after={after}")).await.data(), json!({ "items": [], "next": after }));
-        // Changes of another organization do not appear in the list, because it has its own
-        // cursors. The changes of a deleted stay remain.
+        // Another organization has its own list and its own cursors. The changes of a deleted stay
+        // remain in the list.
         let other = House::build(&app).await;
         other.say("Hello").await.data();
         assert_eq!(page(&app, other.org.id, "").await.data()["items"][0]["cursor"], 1);

@@ -105,7 +105,7 @@ on_both! {
         assert_eq!((&change["kind"], &change["reservationId"], &change["taskId"]), (&json!("issue_reported"), &json!(house.stay), &json!(task)));
         let own = house.guest(Method::GET, "/issues", None).await.data();
         assert_eq!((&own[0]["text"], &own[0]["status"]), (&json!(text), &json!("open")));
-        // The platform can change the task like any other task.
+        // The platform can change the guest's task in the same way as any other task.
         let done = with(json!({ "propertyId": house.flat, "title": "Done", "status": "completed" }), json!({}));
         house.org.put_record("task", task, done).await;
         assert_eq!(house.guest(Method::GET, "/issues", None).await.data()[0]["status"], "completed");
@@ -132,7 +132,7 @@ on_both! {
         house.update_portal(house.portal, json!({ "isTicketingEnabled": true })).await;
         cancel(&house).await;
         report(&house, "Hello").await.error(403);
-        // Deleting the reservation keeps the task.
+        // The task remains when the reservation is deleted.
         house.org.delete_record("reservation", house.stay).await;
         assert_eq!(house.api.get(&format!("/tasks/{}", first["id"].as_str().unwrap())).await.data()["reservationId"], Value::Null);
     }

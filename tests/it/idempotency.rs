@@ -24,8 +24,8 @@ on_both! {
         assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
     }
 
-    /// Replayed responses do not change the organization's revisions, even if several of them share
-    /// one commit.
+    /// Replayed responses do not change the organization's revisions, even if one commit contains
+    /// several replays.
     async fn replays_do_not_change_the_revisions(app: App) {
         let org = app.org().await;
         let api = org.key().await;

@@ -1,5 +1,5 @@
-//! Tests of requests whose body never arrives completely: they use bounded memory, and no other
-//! client waits for them.
+//! Tests of requests whose body never arrives completely. Their bodies use bounded memory, and no
+//! other client waits for them.
 
 use std::time::{Duration, Instant};
 

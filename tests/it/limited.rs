@@ -111,8 +111,8 @@ on_both! {
                 write(path, fields.clone()).await.error(404);
             }
         }
-        // A replacement keeps assignments that the caller may not change. The caller sees the tag
-        // `across` but not the tag `empty`.
+        // A replacement does not remove assignments that the caller may not change. The caller sees
+        // the tag `across` but not the tag `empty`.
         scope(&api, &own, json!({ "tagIds": [empty] })).await;
         let replaced = write("", json!({ "propertyIds": [mine] })).await.data();
         assert_eq!(arrays(replaced), json!({ "propertyIds": [mine], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }));
@@ -186,8 +186,8 @@ on_both! {
         assert_eq!(arrays(write("/add", &foreign, json!({ "propertyIds": [mine] })).await.data()), four(&[mine], &[]));
         assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
         assert_eq!(read(&api, &foreign).await, four(&[mine, other], &[]));
-        // The caller may assign the default portal while they can read it: while it serves one of
-        // the caller's properties or no property at all.
+        // The caller may assign the default portal as long as they can read it: as long as it
+        // serves one of the caller's properties or no property at all.
         write("/add", &default, json!({ "propertyIds": [loose] })).await.data();
         write("/add", &foreign, json!({ "propertyIds": [loose] })).await.data();
         let rest = org.property(None, &[]).await;

@@ -1,5 +1,5 @@
-//! The integration tests, as one binary: each test runs the real server and uses it over HTTP, most
-//! on SQLite and on PostgreSQL.
+//! The integration tests, as one binary. Each test starts the real server and calls it over HTTP.
+//! Most tests do so twice, on SQLite and on PostgreSQL.
 
 mod acme;
 mod audit;

@@ -59,7 +59,8 @@ pub async fn scopes(api: &Api, manual: &Value) -> Value {
     )
 }
 
-/// Returns an object with all four arrays of assignments: those of `some`, the others empty.
+/// Returns an object with all four arrays of assignments. Arrays that `some` does not contain are
+/// empty.
 pub fn four(some: Value) -> Value {
     with(
         json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }),
@@ -386,7 +387,8 @@ on_both! {
             assert_ne!(image, before);
             assert!(before.is_null() || !is_there(&api, &probe, &before).await, "{next}");
         }
-        // The service keeps images that the platform created, and images that other manuals use.
+        // The service does not delete images that the platform created, or images that other
+        // manuals use.
         let bound = json!(org.record("image", json!({ "url": "https://a.example/bound.jpg" })).await);
         for next in [json!({ "iconName": "wifi" }), json!({ "imageUrl": "" }), json!({ "imageId": null }), url("other")] {
             change(&api, &manual, json!({ "imageId": bound })).await.data();

@@ -36,8 +36,8 @@ pub fn is_there() -> bool {
     is_there
 }
 
-/// Makes the window load axe into every page that it opens from now on, next to the page's own
-/// scripts.
+/// Makes the window run axe's source in every page that it opens from now on, in addition to the
+/// scripts of the page.
 pub async fn install(window: &Window) {
     let source = AXE
         .as_ref()

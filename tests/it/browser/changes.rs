@@ -248,8 +248,8 @@ async fn values_are_accepted_as_guests_type_them() {
             birth,
             json!({ "year": "0085", "isTooEarly": true, "isMailFine": true })
         );
-        // With the browser's own validation off, the service reports the same error with its own
-        // text.
+        // With the browser's validation off, the service finds the same error and words it in its
+        // own text.
         window
             .run("document.querySelector('[name=birthDate]').form.noValidate = true")
             .await;

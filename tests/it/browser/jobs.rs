@@ -291,7 +291,7 @@ async fn a_submission(desk: &Desk<'_>, things: &Things<'_>) {
     desk.open("/submissions").await;
     desk.enter(&format!("main .list a[href$='{other}']"), "")
         .await;
-    // The form is refused if no step is selected. The page keeps the typed message.
+    // The form is refused if no step is selected. The page still shows the typed message.
     desk.write(
         "main textarea[name=message]",
         "Please sign with your own name.",
@@ -499,7 +499,7 @@ async fn the_tab_key_reaches_every_control_of_every_screen() {
         let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, "Casa").await;
         sign_in(window, &things).await;
-        // With scripts, the preview frame would add Tab stops of its own.
+        // With scripts, Tab would also stop inside the preview frame.
         window.without_scripts().await;
         let desk = Desk {
             window,

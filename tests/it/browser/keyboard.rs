@@ -70,8 +70,8 @@ async fn complete_every_step(window: &Window) {
     let app = App::on_sqlite(&[]).await;
     let casa = Casa::build(&app).await;
     let token = casa.stay(BEFORE, json!({})).await;
-    // The browser's file dialog is not part of the page and takes no keys from the driver, so the
-    // test uploads the file over HTTP.
+    // The file dialog of the browser is not part of the page and does not receive keys from the
+    // driver. The test therefore uploads the file over HTTP.
     let identity = casa.step("identity_check");
     casa.send_file(&token, identity, "passport.pdf", b"%PDF-1.7 passport")
         .await;
@@ -130,8 +130,8 @@ async fn every_step_is_completed_by_keyboard_without_scripts() {
     .await;
 }
 
-/// A refused form focuses an error summary and keeps the typed values. The summary links to the
-/// fields that have errors.
+/// A refused form focuses an error summary and still shows the typed values. The summary links to
+/// the fields that have errors.
 async fn focus_moves_to_the_errors(window: &Window) {
     let app = App::on_sqlite(&[]).await;
     let casa = Casa::build(&app).await;
@@ -143,7 +143,8 @@ async fn focus_moves_to_the_errors(window: &Window) {
             app.base
         ))
         .await;
-    // The browser's own validation would block the form, so it is switched off.
+    // The browser's validation would prevent the submission of the form, so the test switches that
+    // validation off.
     window
         .run("document.querySelector('main form').noValidate = true")
         .await;

@@ -270,7 +270,8 @@ on_both! {
             let status = house.submit().await.data()["status"].clone();
             let expected = if is_flagged { vec![check("guest_underage")] } else { Vec::new() };
             assert_eq!((flags(&house).await, status == "in_review"), (expected, is_flagged), "{policy} {own} {others:?}");
-            // If the platform raises the same check as the service, the submission has one flag.
+            // The platform reports a check for which the service has raised a flag. The submission
+            // then has a single flag.
             if is_flagged {
                 report(&house, step, json!({ "status": "completed", "checks": ["guest_underage"] })).await;
                 assert_eq!(flags(&house).await, [check("guest_underage")]);

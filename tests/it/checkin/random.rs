@@ -267,7 +267,8 @@ impl<'h> World<'h> {
         if expected == 200 {
             self.submissions += 1;
             assert_eq!(self.view().await["openSteps"], json!([]), "{:?}", self.log);
-            // Nothing has changed since the last submission, so another one is refused.
+            // Nothing has changed since the last submission, so the service refuses another
+            // submission.
             assert_eq!(self.house.submit().await.status, 409, "{:?}", self.log);
         }
     }

@@ -89,8 +89,8 @@ on_both! {
         let path = format!("/console/steps/{step}");
         let html = page(&browser, &path).await;
         assert!(html.contains("Every guest of 1 flat gets it.") && !html.contains("switched off"), "{html}");
-        // The form shows an unlimited maximum stay as an empty field. Saving the form keeps it
-        // unlimited.
+        // The form shows an unlimited maximum stay as an empty field. When the form is saved, the
+        // maximum remains unlimited.
         let form = Form::of(&html, &path);
         assert_eq!(form.value("maxLos"), Some(""));
         form.done(&browser, "unchanged").await;
@@ -178,7 +178,7 @@ on_both! {
         for part in [form, beside] {
             assert!(part.contains("Everybody but you.") && part.contains(&format!("/console/translations/{text}")), "{part}");
         }
-        // Saving changes the existing text. It does not create another one.
+        // Saving the form changes the existing text instead of creating a second text.
         let (_, saved) = Form::of(&saved, &path).with("guestDescriptionMlTextId", "All but you.").done(&browser, "saved").await;
         assert_eq!(read(api, &format!("/translations/{text}/entries")).await[0]["text"], "All but you.");
         Form::of(&saved, &path).done(&browser, "unchanged").await;
@@ -208,7 +208,8 @@ on_both! {
         }
         let (_, saved) = form.done(&browser, "saved").await;
         assert_eq!(asked().await, json!(["firstName", "birthDate", "Shoe size"]));
-        // The form shows the required details, so changing another field keeps them.
+        // The form sends the required details with every other field, so a change of another field
+        // does not clear them.
         let form = Form::of(&saved, &path);
         let ticked: Vec<&str> = form.fields.iter().filter(|(name, _)| name == "requiredGuestFields").map(|(_, value)| value.as_str()).collect();
         assert_eq!((ticked, form.value("requiredGuestFields.others")), (vec!["firstName", "birthDate"], Some("Shoe size")));
@@ -287,7 +288,7 @@ on_both! {
         let text = read(&api, &format!("/translations/{}/entries", after[0]["textMlTextId"].as_str().unwrap())).await;
         assert_eq!(text[0]["text"], "Do you bring an animal?");
 
-        // Another member changes the step in the meantime. The page shows both versions.
+        // Another member changes the step after the form was opened. The page shows both versions.
         let form = Form::of(&saved, &path).with("q1.text", "How heavy is it?").with("act", "save");
         app.clock.advance(std::time::Duration::from_secs(5));
         api.patch(&format!("/precheck-steps/{id}"), json!({ "data": { "nickname": "Pets" } })).await.data();

@@ -1,5 +1,5 @@
-//! Test data for the console: an organization with one resource of each type, in which every text
-//! is the same, and the console addresses of these resources.
+//! Test data for the console: an organization with one resource of each type, and the console
+//! addresses of these resources. Every text in the organization is the same.
 
 use engine::access::Permission;
 use reqwest::Method;
@@ -170,7 +170,7 @@ impl<'a> Things<'a> {
         // The first stay waits for review; staff request changes to the second.
         let (mut second, steps) = (Uuid::nil(), [agreement, upload, questions]);
         for is_second in [true, false] {
-            // The second stay arrives today, so home lists it.
+            // The guest of the second stay arrives today, so the console's home lists that stay.
             let check_in = is_second.then(|| app.clock.now().to_string()[..10].to_owned());
             let (stay, token) = submitted_stay(&house, steps, (text, text), check_in).await;
             if is_second {
