@@ -112,7 +112,8 @@ async fn until_logged(node: &Node, text: &str) {
     }
 }
 
-/// Returns an authority that accepts connections and never responds.
+/// Returns a listener that acts as an authority: it accepts connections and never responds. Also
+/// returns the authority's URL.
 fn silent_authority() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -188,8 +189,8 @@ async fn a_certificate_is_renewed_when_a_third_of_its_lifetime_remains() {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let flags = serve_flags(&machine.database(), &flags);
     let server = Server::start(flags, clock.clone()).await.unwrap();
-    // The background task may have obtained the certificate before this call, so the result is not
-    // checked.
+    // The background task may already have obtained the certificate. The test therefore ignores
+    // whether this call renews it.
     server.renew_certificate().await.unwrap();
     assert_eq!(
         server.service.app_state.public_url,

@@ -130,7 +130,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     let mut secrets = Vec::new();
     let mut secret =
         |answer: &Value, field: &str| secrets.push(answer[field].as_str().unwrap().to_owned());
-    // Writes of steps. The settings of these steps contain secrets that no read returns.
+    // These requests write steps, whose settings contain secrets that no read returns.
     let text = house.text(&[("en", "Why?")]).await;
     let questions = json!([{ "kind": "free_form_input", "textMlTextId": text }]);
     let step = json!({ "stepType": "additional_questions", "nickname": "Q", "questions": questions, "authorityProvider": "hush-one" });
@@ -139,7 +139,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     api.patch(&path("precheck-steps", &step), hushed)
         .await
         .data();
-    // Writes of manuals, with their categories and assignments.
+    // These requests write manuals, with their categories and assignments.
     let category = api
         .post("/portal-manual-categories", json!({ "title": "Inside" }))
         .await
@@ -188,7 +188,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     )
     .await
     .data();
-    // Writes of portals, brandings and previews. The URL of a preview is a secret.
+    // These requests write portals, brandings and previews. The URL of a preview is a secret.
     house
         .update_portal(
             *portal,
@@ -219,7 +219,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
         .await
         .data();
     secret(&preview, "url");
-    // Writes of assignments and texts.
+    // These requests write assignments and texts.
     let of = |target: Value| {
         crate::support::house::with(
             json!({ "entityType": "manual", "entityId": manual["id"] }),
@@ -253,7 +253,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
         None,
     )
     .await;
-    // Writes of webhook subscriptions. Responses return the signing secrets.
+    // These requests write webhook subscriptions. The responses contain the signing secrets.
     let hook = api
         .post(
             "/webhook-subscriptions",
@@ -332,7 +332,8 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     )
     .await
     .data();
-    // Writes of API keys and other credentials. Responses return the tokens, which are secrets.
+    // These requests write API keys and other credentials. The responses contain the tokens, which
+    // are secrets.
     let key = platform
         .post(
             &org.path("/api-keys"),

@@ -93,7 +93,7 @@ async fn a_backup_taken_during_writes_can_replace_the_database() {
         writer.await.unwrap();
     }
 
-    // `vestibule backup` reads its whole source, so a backup of the backup also verifies it.
+    // A backup reads its whole source. A backup of the backup therefore also verifies it.
     let again = backup(
         &sqlite(&copy),
         &directory.path().join("copy of the copy.db"),
@@ -317,8 +317,8 @@ async fn repeated_backups_under_load_are_restored_with_files() {
     );
 }
 
-/// The second backup hard-links the files that the first backup has already, and downloads only new
-/// files.
+/// The second backup downloads only new files from the bucket. For all other files it makes hard
+/// links to the files of the first backup.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_in_a_bucket_are_backed_up_and_restored() {
     let bucket = Bucket::start().await;

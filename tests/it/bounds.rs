@@ -108,7 +108,8 @@ fn every_input_field_has_a_bound() {
     assert!(unbounded_parts.is_empty(), "{}", unbounded_parts.join("\n"));
 }
 
-/// Returns the number of issues that a 400 lists, and the number of issues that it only counts.
+/// Returns the number of issues that a 400 lists, and the number of other issues, which it counts
+/// without listing them.
 fn issue_counts(response: &ApiResponse) -> (usize, Value) {
     let error = response.error(400);
     (

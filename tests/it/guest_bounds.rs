@@ -145,7 +145,7 @@ on_both! {
         let first = messages_of(org, stay, "").await.data();
         assert_eq!(first.as_array().unwrap()[..], all.as_array().unwrap()[..50], "fifty where nothing is said");
         assert_eq!(messages_of(org, stay, "?limit=200").await.data(), all);
-        // The pages omit no message and repeat none.
+        // Read page by page, the list contains each message once.
         let (mut seen, mut query) = (Vec::new(), "?limit=20".to_owned());
         loop {
             let page = messages_of(org, stay, &query).await.data();
@@ -232,7 +232,7 @@ on_both! {
         assert!(page.body.as_str().unwrap().contains("Merci de patienter"), "{}", page.body);
         app.clock.advance(Duration::from_secs(60));
         app.stay(&house.token, "").await.data();
-        // A request for an unknown stay is a 404, however often it is repeated.
+        // A request for an unknown stay gets 404, however often the client repeats it.
         for _ in 0..5 {
             app.stay("nonsense", "").await.error(404);
         }

@@ -228,7 +228,8 @@ fn engine_http_and_delivery_name_no_concept_of_the_service() {
     .iter()
     .flat_map(|folder| sources(&root().join(folder)))
     {
-        // The names of permissions are part of the public interface.
+        // This file has the names of permissions. They are part of the public interface and contain
+        // words of the domain.
         if path.ends_with("access/permission.rs") {
             continue;
         }

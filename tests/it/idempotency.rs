@@ -172,7 +172,8 @@ async fn replays_do_not_wait_for_writes_of_another_node() {
                 "it waits for the organization"
             );
             std::thread::sleep(Duration::from_millis(5));
-            // PostgreSQL caches statistics within a transaction, so each read needs a new one.
+            // PostgreSQL caches statistics within a transaction, so the test clears the cache
+            // before it reads them again.
             transaction
                 .execute("select pg_stat_clear_snapshot()", &[])
                 .unwrap();

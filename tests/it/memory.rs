@@ -247,8 +247,8 @@ on_both! {
         see("/precheckin/steps", json!([])).await;
         org.put_record("reservation", stay, crate::support::reservation(Some(flat))).await;
         see("/precheckin/steps/0/title", json!("Two")).await;
-        // The response in memory depends on the time, so it is computed again when a rule's time
-        // comes.
+        // The cached response depends on the time: the service computes it again when a rule begins
+        // to show or to hide a manual.
         let until_check_in = json!({ "ruleCategory": "relative_date", "endDateRelativeType": "check_in_time" });
         api.patch(&format!("/portal-manuals/{}", id(&manual)), json!({ "data": { "visibilityRules": [until_check_in] } })).await.data();
         see("/manualCategories/0/title", json!("Cellar")).await;

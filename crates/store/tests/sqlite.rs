@@ -1,4 +1,5 @@
-//! The SQLite backend: the guarantees of group commit for each operation in a batch.
+//! Tests of the SQLite backend: what the store guarantees to each operation of a batch that is
+//! committed as a group.
 
 mod support;
 
@@ -218,7 +219,8 @@ async fn a_locked_database_is_unavailable_until_it_is_released() {
     let started = Instant::now();
     let refused = opened.store.write(|tx| insert(tx, 1)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-    // The limit is five seconds. Half a second is added for a busy machine.
+    // A write waits at most five seconds for the lock. The test allows half a second more for a
+    // busy machine.
     assert!(
         started.elapsed() < Duration::from_millis(5_500),
         "{:?}",

@@ -1,4 +1,5 @@
-//! The compiler of the texts: its refusals, and properties of all languages.
+//! Tests of the compiler of the texts: the faults that it reports, and properties that the texts of
+//! all languages must have.
 
 #[path = "../build/catalog.rs"]
 mod catalog;
