@@ -1,4 +1,5 @@
-//! Tests of tokens that contain the id of their organization. A token without it is unknown.
+//! Tests that each token contains the id of its organization. The service knows no token without
+//! such an id.
 
 use engine::access;
 use engine::ids::Ids;
@@ -12,7 +13,7 @@ use crate::support::{App, on_both};
 
 on_both! {
     /// The service looks a token up in the organization whose id the token contains. It refuses a
-    /// valid secret with the id of another organization.
+    /// token in which a valid secret follows the id of another organization.
     async fn a_token_names_its_organization(app: App) {
         let (org, other) = (app.org().await, app.org().await);
         let token = org.key().await.token.unwrap();

@@ -1,6 +1,6 @@
-//! Tests of isolation: keys and rate limits of one organization do not affect another, a lost
-//! commit does not stay in memory, and a credential that is revoked while its body arrives has no
-//! effect.
+//! Tests of isolation. Keys and rate limits of one organization do not affect another. Data of a
+//! commit that failed does not stay in memory. A request has no effect if its credential is revoked
+//! while its body arrives.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ store::statements! {
     DELETE_PORTAL = "delete from portal where organization_id = ?1 and name_key = ?2";
     /// Makes SQLite check references at the commit instead of at each statement.
     DEFER_REFERENCES = "pragma defer_foreign_keys = 1";
-    /// Inserts a text of an organization that does not exist. The commit fails because of it.
+    /// Inserts a text of an organization that does not exist. The commit fails because of this row.
     INSERT_ORPHAN = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?1, 'manual', 0, 0)";
 }
 
@@ -116,7 +116,8 @@ on_both! {
         app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
         pending_post.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
 
-        // A replay returns an earlier response, so the credential is checked again as well.
+        // A replay returns the response of an earlier request. The service checks the credential
+        // before a replay too.
         let (again, id) = org.key_and_id(Permission::VARIANTS).await;
         again.post_with_key("/portals", "key", json!({ "name": "Casa" })).await.data();
         let pending_post = PendingPost::begin(&app, &again, "/api/v1/portals", &json!({ "name": "Casa" }), Some("key")).await;
@@ -136,7 +137,7 @@ on_both! {
     }
 }
 
-/// A POST whose headers have passed the checks and whose body has not been sent yet.
+/// A POST whose headers the server has accepted. The test has not sent its body yet.
 struct PendingPost {
     stream: TcpStream,
     body: String,
@@ -162,7 +163,7 @@ impl PendingPost {
         Self { stream, body }
     }
 
-    /// Sends the body. Returns the response.
+    /// Sends the body of the POST. Returns the response to the POST.
     async fn end(mut self) -> String {
         self.stream.write_all(self.body.as_bytes()).await.unwrap();
         let mut answer = String::new();
@@ -171,8 +172,9 @@ impl PendingPost {
     }
 }
 
-/// On SQLite several operations share a commit, and one operation can make the commit fail. Data of
-/// that commit that other operations have read must not stay in memory.
+/// On SQLite several operations share a commit, and one operation can make the commit fail. Other
+/// operations may have read data of that commit. The data must not stay in memory after the
+/// failure.
 #[tokio::test(flavor = "multi_thread")]
 async fn uncommitted_data_is_not_cached() {
     let app = App::on_sqlite(&[]).await;
@@ -204,8 +206,9 @@ async fn uncommitted_data_is_not_cached() {
         let failed = tokio::spawn({
             let store = store.clone();
             async move {
-                // `write_for` would give an organization with slow work a commit of its own, so
-                // this write uses another organization.
+                // This write must share a commit with the writes before it. `write_for` gives an
+                // organization with slow work separate commits, so this write names another
+                // organization.
                 store
                     .write_for(Some(Uuid::max()), store::WORK_LIMIT, |tx| {
                         tx.execute(&DEFER_REFERENCES, &[])?;
@@ -245,8 +248,9 @@ async fn uncommitted_data_is_not_cached() {
     assert_eq!(view().await, "Casa");
 }
 
-/// A dry run or a refused operation may have read uncommitted data of another operation, so its
-/// response waits for the commit and fails with it.
+/// A dry run or a refused operation may have read uncommitted data of another operation. Its
+/// response therefore waits for the commit of that operation. If the commit fails, the dry run or
+/// refused operation fails too.
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_that_read_a_failed_commit_fail_with_it() {
     type Work = fn(&mut store::Transaction<'_>) -> Result<(), store::Error>;

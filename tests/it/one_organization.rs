@@ -1,10 +1,10 @@
-//! Checks that every statement belongs to one organization: all rows of organizations that it reads
-//! or writes are bound to `?1`. With organizations on several servers, such a statement runs on one
+//! Checks that every statement reads and writes rows of only one organization, whose id is `?1`. If
+//! organizations are distributed over several servers, PostgreSQL runs such a statement on one
 //! server. This file lists the exceptions with their reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tables that have no rows of an organization.
+/// Tables whose rows belong to no organization.
 const WITHOUT_ORGANIZATION: [&str; 7] = [
     "domain",
     "duty",
@@ -15,8 +15,8 @@ const WITHOUT_ORGANIZATION: [&str; 7] = [
     "unnest",
 ];
 
-/// Statements that look for rows of any organization, each with a reason. An entry contains the
-/// beginning of the statement, which no other statement has.
+/// Statements that may use rows of every organization, each with its reason. An entry contains the
+/// first words of the statement. No other statement begins with these words.
 const ACROSS: &[(&str, &str)] = &[
     (
         "select m.id, m.doc, o.id, o.doc from member m join organization o",
@@ -262,7 +262,7 @@ const ACROSS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns whether `ACROSS` lists a statement. The text must have single spaces between its words.
+/// Returns whether `ACROSS` lists a statement. In `text`, single spaces must separate the words.
 pub fn is_across(text: &str) -> bool {
     across(text).is_some()
 }
@@ -319,7 +319,7 @@ fn unbound(text: &str) -> Vec<String> {
             }
             "(" => open.push(inner),
             ")" => drop(open.pop()),
-            // `union` begins another query at the same level.
+            // `union` begins another query at the same depth of parentheses.
             "union" => {
                 *open.last_mut().unwrap() = blocks.len();
                 blocks.push(Block {
@@ -342,8 +342,8 @@ fn unbound(text: &str) -> Vec<String> {
                 blocks[inner]
                     .tables
                     .push((at(1).to_owned(), goes_by.to_owned()));
-                // The first value of an insert, or the first column that its query selects, binds
-                // the table.
+                // An insert binds its table if it sets `organization_id` to `?1`, or if its query
+                // selects the id of an organization first.
                 if word == "into" {
                     let values = text.split_once(" values (").is_some_and(|(head, values)| {
                         head.contains(&format!("{} (", at(1)))
@@ -417,7 +417,7 @@ fn unbound(text: &str) -> Vec<String> {
     wrong
 }
 
-/// A query within a statement, with what the parser has found out about it.
+/// A query within a statement, with the tables and columns that the parser has found in it.
 #[derive(Default)]
 struct Block {
     within: Option<usize>,
@@ -432,7 +432,7 @@ struct Block {
     bound: BTreeSet<String>,
 }
 
-/// Returns the name of the column that holds the organization.
+/// Returns the name of the table's column that contains the id of the organization.
 fn owner(table: &str) -> &'static str {
     if table == "organization" {
         "id"
@@ -511,8 +511,8 @@ fn is_name(word: &str) -> bool {
     word.starts_with(|character: char| character.is_ascii_alphabetic() || character == '_')
 }
 
-/// Returns the position of a column in a list that is separated by commas and ends at the closing
-/// parenthesis.
+/// Returns the position of `wanted` in a list of columns or values. Commas separate the entries,
+/// and a closing parenthesis ends the list.
 fn column_of(list: &str, wanted: &str) -> Option<usize> {
     let list = list.split_once('(').map_or(list, |(head, rest)| {
         if head.starts_with("insert ") {

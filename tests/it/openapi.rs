@@ -1,5 +1,5 @@
-//! Tests of the OpenAPI documents as a whole: each describes every operation, and every reference
-//! has a target.
+//! Tests of the OpenAPI documents as a whole. Each document describes every operation of its
+//! interface, and every reference in a document has a target.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use vestibule::app::app;
 use vestibule::events::Event;
 use vestibule_http::surface::openapi;
 
-/// Adds all values of a document that satisfy `predicate`, each with its path.
+/// Adds to `matches` each value of a document that satisfies `predicate`, with the value's path.
 fn collect<'v>(
     value: &'v Value,
     path: &str,
@@ -273,7 +273,7 @@ fn every_paged_list_documents_limit_and_offset() {
 }
 
 /// A generator ignores formats that it does not know, so each format of this service also has a
-/// pattern. Time zones and currencies are names from lists, which no pattern describes.
+/// pattern. Time zones and currencies have no pattern, because their names come from lists.
 #[test]
 fn every_format_that_only_this_service_knows_has_a_pattern() {
     let others = [
@@ -307,7 +307,8 @@ fn examples_fit(document: &Value) {
     });
     assert!(!media.is_empty());
     for (place, media) in media {
-        // References are relative to the root of a schema, so the test adds the components to it.
+        // References are relative to the root of a schema, so the test adds the components to that
+        // root.
         let schema = json!({ "components": document["components"], "allOf": [media["schema"]] });
         let validator = jsonschema::draft202012::options().build(&schema).unwrap();
         let several = media["examples"]

@@ -1,5 +1,5 @@
-//! Tests of the requirements on a database, and of the error messages at the start if the database
-//! does not meet them.
+//! Tests of the requirements on a database. If a database does not meet a requirement, the service
+//! does not start and says why.
 
 use std::process::Command;
 
@@ -13,7 +13,8 @@ async fn fresh_postgres() -> Option<String> {
         .unwrap()
 }
 
-/// Returns the error message of `migrate`, after checking that `serve` reports the same one.
+/// Returns the error message of `migrate` on a database. Checks that `serve` reports the same
+/// message.
 async fn refusal(database_url: &str) -> String {
     let text = refusal_of("migrate", database_url).await;
     assert_eq!(refusal_of("serve", database_url).await, text);
@@ -208,7 +209,7 @@ async fn a_read_only_server_is_reported() {
 }
 
 /// The service detects a pooler in transaction mode, whatever its pool settings. It refuses to
-/// migrate through the pooler, and serves a database that was migrated without it.
+/// migrate through the pooler, and serves a database that was migrated without the pooler.
 #[tokio::test(flavor = "multi_thread")]
 async fn migrations_are_refused_through_a_transaction_pooler() {
     for pool in [
@@ -225,7 +226,7 @@ async fn migrations_are_refused_through_a_transaction_pooler() {
         else {
             return;
         };
-        // In the second run, the pool has connections that the first run opened.
+        // In the second run of the command, the pooler still has the connections of the first run.
         for _ in 0..2 {
             let text = refusal_of("migrate", &pooler.database_url).await;
             assert!(
@@ -268,8 +269,8 @@ async fn migrations_are_refused_through_a_transaction_pooler() {
     }
 }
 
-/// Sharding takes several steps on one connection, so the service refuses it through a pooler in
-/// transaction mode.
+/// The service shards a database in several steps on one connection. It therefore refuses to do so
+/// through a pooler in transaction mode.
 #[tokio::test(flavor = "multi_thread")]
 async fn sharding_is_refused_through_a_transaction_pooler() {
     let Some(url) = fresh_postgres().await else {
@@ -289,7 +290,8 @@ async fn sharding_is_refused_through_a_transaction_pooler() {
         text.contains("of an older version"),
         "nothing has been migrated: {text}"
     );
-    // Without the pooler the command fails later, because Citus is not installed.
+    // Without the pooler the command passes that check. It then fails because Citus is not
+    // installed.
     let text = output_with(
         &pooler.database_url,
         &["--citus", "--database-direct-url", &url],

@@ -110,8 +110,8 @@ on_both! {
         assert_eq!(ids(&app.platform().get(&org.path("/members")).await.data()), members[1..]);
         app.platform().send(Method::DELETE, &path, None).await.error(404);
 
-        // A new member with the same id is the same credential. It gets the subscriptions of the
-        // removed member, which are disabled.
+        // If a member is added again with the id of a removed member, both are the same credential.
+        // The subscriptions of that credential still exist, and are disabled.
         org.member(members[0], None, Permission::VARIANTS, true).await;
         leaving.get("/portals").await.error(401);
         let listed = org.token_of(members[0], Permission::VARIANTS).await.get("/webhook-subscriptions").await.data();

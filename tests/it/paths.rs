@@ -1,9 +1,11 @@
-//! Tests that every file, document and rule exists that a document or comment names.
+//! Tests of references in documents and comments. Every file, document and rule that they name must
+//! exist.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The folders with which a path in backticks begins.
+/// The beginnings of paths. Words in backticks count as a path if they begin with one of these
+/// folders.
 const FOLDERS: [&str; 12] = [
     ".ci/",
     "bench/",
@@ -51,7 +53,7 @@ fn quoted(prose: &str) -> impl Iterator<Item = &str> {
     prose.split('`').skip(1).step_by(2)
 }
 
-/// Returns the targets of links within the repository.
+/// Returns the targets of a text's links, except links to other sites.
 fn links(prose: &str) -> impl Iterator<Item = &str> {
     prose
         .split("](")

@@ -44,7 +44,8 @@ async fn guest_manual(house: &House<'_>, query: &str) -> Value {
     view["manualCategories"][0]["manuals"][0].clone()
 }
 
-/// Returns whether the only manual is shown, and the reason, from the explanation of the stay.
+/// Reads the explanation of the stay. Returns whether the stay's only manual is shown, and the
+/// reason.
 async fn explained(house: &House<'_>) -> (Value, Value) {
     let path = format!("/reservations/{}/explain", house.stay);
     let explanation = house.api.get(&path).await.data();

@@ -91,7 +91,8 @@ on_both! {
         ])).await;
         assert_eq!(response.issues(), ["records.1.data.propertyGroupId", "records.1.data.tagIds"]);
         assert_eq!(api.get("/tags").await.data(), json!([]));
-        // A wrong reference causes no issues for later records that are correct.
+        // The wrong reference of one record causes no issues for later, correct records of the same
+        // sync.
         let later = new_id();
         let response = org.sync(json!([
             { "kind": "reservation", "id": new_id(), "data": reservation(Some(new_id())) },

@@ -1,6 +1,6 @@
-//! Tests of PostgreSQL behind PgBouncer in transaction mode, with fewer connections to the server
-//! than from the node. `opening.rs` tests how the service detects a pooler,
-//! `reliability/outages.rs` a pooler that is killed. With `VESTIBULE_TEST_POOLER=1` every test on
+//! Tests of PostgreSQL behind PgBouncer in transaction mode. The node has more connections to
+//! PgBouncer than PgBouncer has to PostgreSQL. `opening.rs` tests how the service detects a pooler,
+//! and `reliability/outages.rs` kills a pooler. With `VESTIBULE_TEST_POOLER=1` every test on
 //! PostgreSQL uses a pooler.
 
 use futures_util::future::join_all;
@@ -12,7 +12,8 @@ use crate::support::{App, new_id, reservation};
 const FEW: &str = "default_pool_size = 3";
 const MANY: [&str; 2] = ["--database-connections", "24"];
 
-/// Makes reads, writes, replays, concurrent writes in shared commits, and webhook deliveries.
+/// Sends reads, writes, replays, and concurrent writes that share commits. Receives the webhook
+/// deliveries of the writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
     let receiver = Receiver::start().await;
@@ -32,8 +33,8 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
         )
         .await
     };
-    // A single write first, then many concurrent writes, which share commits within the
-    // organization.
+    // The test sends a single write first. It then sends many concurrent writes of the same
+    // organization, which share commits.
     let first = create(0).await.data();
     let created = join_all((1..80).map(create)).await;
     let mut ids: Vec<_> = created
@@ -48,7 +49,7 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
         );
         assert!(ids.contains(&answer.body["data"]["id"]));
     }
-    // Each client reads its own write while other clients read and write.
+    // Each client writes and then reads what it wrote, while other clients do the same.
     let seen = join_all((0..40).map(async |number| {
         let name = format!("seen {number}");
         let made = api
@@ -72,7 +73,7 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
             .any(|row| row["id"] == made["id"])
     }));
     assert!(seen.await.into_iter().all(|is_seen| is_seen));
-    // A refused write in a shared commit rolls back only itself.
+    // If one write of a shared commit is refused, only that write is rolled back.
     let (good, bad) = tokio::join!(
         create(1_000),
         api.post("/portal-manuals", json!({ "nickname": "no title" }))
@@ -91,9 +92,8 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
     assert_eq!(app.server.service.store.dropped_connections(), 0);
 }
 
-/// The service sets its time limits in each transaction, because the pooler may serve each
-/// transaction with another connection. An idle transaction ends, whichever client uses the
-/// connection.
+/// The pooler may run each transaction on another connection. The service therefore sets its time
+/// limits anew in each transaction, and changes no setting of a connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn pooled_connections_keep_no_session_settings() {
     let Some(app) = App::behind_a_pooler("default_pool_size = 1", &MANY).await else {

@@ -37,7 +37,8 @@ const LINKED_TEXTS: [&str; 8] = [
 
 const STALE: &str = "2020-01-01T00:00:00.000Z";
 
-/// Returns an object with the fields of `base` and `fields`. `fields` wins.
+/// Returns an object with the fields of `base` and `fields`. A field that both contain has the
+/// value of `fields`.
 pub fn with(mut base: Value, fields: Value) -> Value {
     base.as_object_mut()
         .unwrap()
@@ -69,7 +70,7 @@ pub async fn read(api: &Api, step: &Value) -> Value {
     api.get(&path(step)).await.data()
 }
 
-/// Returns the row of a step in the list.
+/// Returns a step as the list of steps shows it.
 pub async fn row(api: &Api, step: &Value) -> Value {
     let rows = api.get("/precheck-steps").await.data();
     rows.as_array()
@@ -95,7 +96,7 @@ pub async fn translation(api: &Api, source_table: &str) -> Value {
         .clone()
 }
 
-/// Returns the entries of a step's title: language and text of each.
+/// Returns the language and the text of each entry of a step's title.
 async fn headings(api: &Api, step: &Value) -> Value {
     let entries = api
         .get(&format!(
@@ -129,7 +130,8 @@ pub fn keys(value: &Value) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Returns the values of fields that a new step has if the request does not contain them.
+/// Returns the default values of a step's fields. A new step has the default of each field that the
+/// request does not contain.
 fn defaults() -> Value {
     let rules = json!({
         "isActive": false, "isEnabled": false, "sortOrder": null, "displayTitleMlTextId": null, "isManualReviewEnabled": true,
@@ -152,8 +154,8 @@ fn defaults() -> Value {
     with(with(rules, charges), agreement)
 }
 
-/// Converts the response of a write to that of a single read, which has `displayTitle` instead of
-/// the id of the title's text.
+/// Converts the response of a write of a step into the response of a read of that step. A read
+/// returns `displayTitle` instead of the id of the title's text.
 fn as_read(mut written: Value) -> Value {
     written
         .as_object_mut()

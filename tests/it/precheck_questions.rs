@@ -48,8 +48,8 @@ on_both! {
         let same = change(&weak, &step, json!({ "questions": before["questions"] })).await.data();
         assert_eq!(same, step, "nothing has changed, and nothing new is linked");
         assert_eq!(read(&api, &step).await, before);
-        // An update without `questions` keeps them. A list without new texts can be reordered,
-        // shortened and emptied.
+        // An update without `questions` does not change the questions. If a list of questions links
+        // no new text, the update may reorder, shorten or empty the list.
         change(&api, &step, json!({ "nickname": "Renamed" })).await.data();
         assert_eq!(read(&api, &step).await["questions"], before["questions"]);
         let fewer = with(choice.clone(), json!({ "conditions": [], "isRequired": true }));
@@ -80,7 +80,7 @@ on_both! {
         assert_eq!(after[1]["options"].as_array().unwrap().len(), 2);
         assert_eq!((&after[2]["id"], &after[2]["conditions"]), (&before[2]["id"], &json!([])), "omitted conditions are none");
         assert_eq!(after[3]["conditions"], json!([{ "optionId": fresh }, { "optionId": before[0]["options"][1]["id"] }]));
-        // An option that an update removed cannot be used again by its id.
+        // An update cannot restore a removed option by sending its id.
         let mut sent = after.clone();
         sent[1]["options"][0] = before[1]["options"][0].clone();
         sent[3]["conditions"] = json!([]);
@@ -110,8 +110,9 @@ on_both! {
             (json!([alone(choice, json!({ "options": [{ "id": option(&foreign[1], 0), "nameMlTextId": text }] }))]), "0.options.0.id"),
             (json!([alone(choice, json!({ "options": [] }))]), "0.options"),
             (json!([alone(open, json!({ "options": [name] }))]), "0.options"),
-            // A condition may not refer to an option that does not exist, of another step, of the
-            // question itself, of a later question, or of a question that the list omits.
+            // A condition may refer only to an option of an earlier question in the same list. The
+            // service refuses unknown options, and options of another step, of the question itself,
+            // of a later question, or of a question that the list omits.
             (json!([yes_no, depends(choice, json!({ "optionId": new_id() }))]), "1.conditions.0"),
             (json!([yes_no, depends(choice, json!({ "optionId": option(&foreign[0], 0) }))]), "1.conditions.0"),
             (json!([depends(choice, json!({ "optionId": option(choice, 0) }))]), "0.conditions.0"),

@@ -42,7 +42,7 @@ on_both! {
         for step_type in TYPES.into_iter().filter(|step_type| !needy.contains(step_type)) {
             assert_eq!(create(&api, step_type, json!({ "isActive": true })).await["isActive"], true);
         }
-        // The platform deleted a record that the active step requires. The step can still be
+        // The platform deletes a record that the active step requires. The step can still be
         // deactivated.
         let step = create(&api, "mandatory_fee", json!({ "isActive": true, "feeProductIds": [fee] })).await;
         org.delete_record("fee_product", fee).await;

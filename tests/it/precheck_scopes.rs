@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::precheck::{change, create, path, read, row, with};
 use crate::support::{Api, ApiResponse, App, arrays, new_id, of_arrays, on_both};
 
-/// Creates a step with this nickname, newer than all earlier ones. By default the list is in order
-/// of creation.
+/// Creates a step with this nickname. Advances the clock first, because the default order of the
+/// list is by creation time.
 async fn named(app: &App, api: &Api, nickname: &str, fields: Value) -> Value {
     app.clock.advance(Duration::from_millis(5));
     create(api, "main", with(json!({ "nickname": nickname }), fields)).await
@@ -22,8 +22,8 @@ async fn portal(api: &Api, fields: Value) -> Uuid {
     portal["id"].as_str().unwrap().parse().unwrap()
 }
 
-/// Writes the assignments of a step. `how` is the end of the path: empty to replace them, `/add` or
-/// `/remove`.
+/// Writes the assignments of a step. `how` is the end of the path: `/add`, `/remove`, or empty. If
+/// it is empty, `targets` replace the earlier assignments.
 async fn scope(api: &Api, how: &str, step: &Value, targets: Value) -> ApiResponse {
     let body = with(
         json!({ "entityType": "precheck_step", "entityId": step["id"] }),
@@ -43,7 +43,8 @@ async fn scopes(api: &Api, step: &Value) -> Value {
     )
 }
 
-/// Returns an object with all four arrays of assignments: those of `some`, the others empty.
+/// Returns an object with all four arrays of assignments. An array that `some` does not contain is
+/// empty.
 fn four(some: Value) -> Value {
     with(
         json!({ "propertyIds": [], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [] }),
@@ -313,7 +314,8 @@ on_both! {
         for (query, expected) in table {
             assert_eq!(listed(&limited, &query).await, expected, "{query}");
         }
-        // When a property gets another portal, its caller sees the steps of that portal instead.
+        // The property gets another portal. A caller limited to the property then sees the steps of
+        // the new portal instead.
         api.post(&format!("/properties/{mine}/assign-portal"), json!({ "portalSettingsId": foreign })).await.data();
         limited.get(&path(&steps["by_portal"])).await.error(404);
         read(&limited, &steps["foreign_portal"]).await;
@@ -344,8 +346,8 @@ on_both! {
             let expected = if is_allowed { json!(["Fee", [fee]]) } else { json!(["mandatory_fee", []]) };
             let stored = read(&api, &step).await;
             assert_eq!(json!([stored["nickname"], stored["feeProductIds"]]), expected, "{targets}");
-            // An unchanged list is no change, so the caller may send it with other fields. The
-            // order of checks is 404, 403, 409.
+            // If the list equals the stored one, it does not count as a change. The caller may then
+            // send it with other fields. The order of checks is 404, 403, 409.
             change(&limited, &step, json!({ "feeProductIds": stored["feeProductIds"], "nickname": "Renamed" })).await.data();
             let stale = |id: Uuid| json!({ "data": { "feeProductIds": [fee, id] }, "expectedUpdatedAt": "2020-01-01T00:00:00.000Z" });
             limited.patch(&path(&step), stale(new_id())).await.error(404);
@@ -366,8 +368,8 @@ on_both! {
         }
         let limited = org.limited(&[mine]).await;
         let step = create(&limited, "main", json!({})).await;
-        // The caller may assign a portal that serves no property. The response does not show it,
-        // because it covers none of the caller's properties.
+        // The caller may assign a portal that serves no property. The response does not show that
+        // portal, because the portal serves none of the caller's properties.
         let targets = json!({ "propertyIds": [mine], "tagIds": [inside], "portalSettingsIds": [own, idle] });
         let added = scope(&limited, "/add", &step, targets).await.data();
         assert_eq!(added, four(json!({ "propertyIds": [mine], "tagIds": [inside], "portalSettingsIds": [own] })));

@@ -1,5 +1,5 @@
-//! Tests of previews: an operator sees the guest page of a portal, for a stay or an invented guest,
-//! before guests do (rules: stays#previews).
+//! Tests of previews. A preview shows an operator the guest page of a portal, for a real stay or an
+//! invented one, before guests see it (rules: stays#previews).
 
 use std::time::Duration;
 
@@ -224,8 +224,8 @@ on_both! {
             house.scopes("add", "precheck_step", step, json!({ "portalSettingsIds": [of] })).await;
         }
         house.step("main", json!({})).await;
-        // Guest views of previews and of the guest alternate, so each would get the other's data if
-        // they shared a cache entry.
+        // The test reads the guest view of the preview and that of the guest in turn. If both used
+        // the same cache entry, one would show data of the other.
         for body in [json!({ "propertyId": flat }), json!({ "reservationId": stay })] {
             for _ in 0..2 {
                 let view = previewed(&app, api, draft, body.clone()).await;
@@ -309,8 +309,8 @@ on_both! {
             assert_eq!(look, ["Tierra", "#aabbcc", "Land"]);
             assert_eq!(view["reservation"]["guest"]["language"], "fr");
         }
-        // The preview shows later changes of other fields. Its unsaved settings appear nowhere
-        // else.
+        // If another field of the portal changes later, the preview shows the new value. Only the
+        // preview shows its unsaved settings.
         house.update_portal(*portal, json!({ "supportEmail": "hi@example.com" })).await;
         let view = app.stay(&token, "").await.data();
         assert_eq!((&view["portal"]["supportEmail"], &view["portal"]["supportNotes"]), (&json!("hi@example.com"), &json!("New")));
@@ -331,8 +331,8 @@ on_both! {
         assert_eq!(look(json!({ "portal": null })).await.status, 400);
         let path = format!("/portals/{portal}/guest-view");
         house.org.key_with(&[Permission::ModifyProperties]).await.post(&path, json!({})).await.error(403);
-        // Only callers who may save settings may preview unsaved ones, because the preview's link
-        // is a public page of the operator's site.
+        // Only callers who may save settings may preview unsaved settings, because the preview's
+        // link is a public page of the operator's site.
         let viewer = house.org.key_with(&[Permission::ViewProperties]).await;
         for at in [path.clone(), format!("/portals/{portal}/preview")] {
             viewer.post(&at, json!({ "portal": {}, "branding": {} })).await.data();
@@ -360,15 +360,15 @@ on_both! {
         let (_, html) = page(&app, &token).await;
         assert!(html.contains("lang=\"en\"") && html.contains("Door"));
         app.stay(&house.token, "?at=2026-12-11T14:00:00Z").await.error(401);
-        // The form on a preview's page sends a local time of the flat. The page of a real stay
-        // ignores that time.
+        // The form on a preview's page sends a time in the time zone of the flat. The page of a
+        // real stay ignores that time.
         for (at, is_there) in [("14:59", false), ("15:00", true)] {
             let (status, html) = page(&app, &format!("{token}?at=2026-12-11T{at}")).await;
             assert_eq!((status, html.contains("Door")), (200, is_there), "{at}");
         }
         let (status, html) = page(&app, &format!("{}?at=2026-12-11T15:00", house.token)).await;
         assert_eq!((status, html.contains("Door")), (200, false));
-        // The dates of an invented stay are the same at every time of the preview.
+        // The parameter `at` does not change the dates of an invented stay.
         let token = preview(&house.api, house.portal, json!({})).await;
         let view = app.stay(&token, "?at=2026-11-20T10:00:00Z").await.data();
         assert_eq!((&view["reservation"]["checkIn"], manuals(&view)), (&json!("2026-11-21"), vec![""; 0]));

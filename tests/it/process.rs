@@ -1,4 +1,5 @@
-//! Tests of the binary as a process: commands, signals, and the data after a kill.
+//! Tests of the binary as a process: its commands, its reaction to signals, and its data after the
+//! process was killed.
 
 use engine::access::Permission;
 use std::io::Write as _;
@@ -158,7 +159,8 @@ async fn acknowledged_writes_survive_a_kill() {
                     (body, Some("true"))
                 );
             }
-            // A retry of a write that was not acknowledged applies it once.
+            // The test sends every write again with its key. A write that the server had not
+            // acknowledged is applied once.
             for number in 0..24 {
                 let name = format!("{round} {number}");
                 assert_eq!(
@@ -225,7 +227,7 @@ async fn silent_connections_beyond_the_open_files_do_not_delay_others() {
         let connecting = tokio::net::TcpStream::connect(&address);
         match tokio::time::timeout(Duration::from_secs(10), connecting).await {
             Ok(Ok(stream)) => silent.push(stream),
-            // The test process itself may have a low limit of open files. It then opens fewer
+            // The test process may have a low limit of open files too. The test then opens fewer
             // connections.
             _ => break,
         }
@@ -511,7 +513,7 @@ async fn a_sqlite_database_is_served_by_a_single_process() {
             "{command}: {reported}"
         );
     }
-    // `import` may run beside the server.
+    // `import` may run while the server is using the database.
     let records = directory.path().join("records.ndjson");
     std::fs::write(
         &records,

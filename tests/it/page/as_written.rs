@@ -178,7 +178,7 @@ on_both! {
         assert_eq!(blank["isComplete"], false);
         let page = StayBrowser::new(&house).open(&format!("/steps/{step}")).await;
         shows(&page, &["min=\"1900-01-01\" max=\"2026-11-21\""]);
-        // The service also refuses a name in the configuration that has no visible character.
+        // In the configuration, too, the service refuses a name without a visible character.
         let unseen = json!({ "nickname": "\u{200b}\u{3164}", "stepType": "main" });
         assert_eq!(house.api.post("/precheck-steps", unseen).await.issues(), ["nickname"]);
     }

@@ -25,8 +25,8 @@ async fn upload(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u8
 }
 
 on_both! {
-    /// The service serves a file that begins as a picture or PDF and continues as HTML as a picture
-    /// or PDF.
+    /// A file can begin like a picture or PDF and continue as HTML. The service serves the file as
+    /// a picture or PDF, never as HTML.
     async fn polyglot_files_are_served_by_their_first_bytes_and_sandboxed(app: App, uploads()) {
         let house = House::build(&app).await;
         let step = house.step("document_upload", json!({})).await;

@@ -1,5 +1,5 @@
-//! Tests of guest pages in memory: the page stays the same while nothing changes, and changes after
-//! any write.
+//! Tests of guest pages that the server caches. A page stays the same while nothing changes, and is
+//! rendered again after any write.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use super::{StayBrowser, lacks, manual, shows, text};
 use crate::support::house::{House, guest, with};
 use crate::support::{App, new_id, on_both, reservation};
 
-/// Requests a page with an `Accept-Encoding` header. Returns the content coding and the bytes.
+/// Requests a page with an `Accept-Encoding` header. Returns the content coding and the bytes of
+/// the response.
 async fn coded(app: &App, address: &str, accepts: &str) -> (Option<String>, Vec<u8>) {
     let response = app
         .http
@@ -93,8 +94,8 @@ on_both! {
         unspoken["guest"]["language"] = json!("fr");
         house.org.put_record("reservation", house.stay, unspoken.clone()).await;
         shows(&speaking("es").await, &["lang=\"fr\""]);
-        // Time alone also changes the page: its clock after a minute, and its first words after 20
-        // days.
+        // The page also changes without a write. Its clock changes after a minute, and its first
+        // words change after 20 days.
         let before = browser.open("?language=en").await;
         app.clock.advance(Duration::from_secs(60));
         assert_ne!(browser.open("?language=en").await, before, "the page says when it was read");

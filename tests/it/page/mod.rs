@@ -103,8 +103,8 @@ impl<'a> StayBrowser<'a> {
         html(&response)
     }
 
-    /// Submits the form whose address contains `address_part`, with its hidden fields, and follows the
-    /// redirect. Returns the address and the page.
+    /// Submits the form whose address contains `address_part`, with its hidden fields, and follows
+    /// the redirect. Returns the address and the HTML of the page that the redirect leads to.
     async fn fill_in(
         &self,
         page: &str,
@@ -202,7 +202,7 @@ fn hidden(page: &str, address_part: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the part of a page after `from`, up to the next occurrence of `until`.
+/// Returns the part of a page that begins with `from` and ends before the next `until`.
 fn between<'p>(page: &'p str, from: &str, until: &str) -> &'p str {
     let start = page
         .find(from)
@@ -256,7 +256,8 @@ async fn category(house: &House<'_>, title: &str) -> Value {
         .clone()
 }
 
-/// Creates an active manual of the flat, newer than all earlier ones.
+/// Creates an active manual of the flat. Advances the clock first, so that the manual is newer than
+/// all earlier manuals.
 async fn manual(house: &House<'_>, more: Value) -> Uuid {
     house
         .org

@@ -208,11 +208,11 @@ async fn a_phone_is_pushed_once_for_each_change_of_its_pass() {
             "the phone has got this change already"
         );
 
-        // Another stay of the organization does not change this pass.
+        // A new stay of the organization does not change the pass of this stay.
         house.org.reservation(Some(house.flat)).await;
         assert_eq!(service.pushes_of(&app).await, 0);
 
-        // A code becomes valid in an hour. The pass changes at that time.
+        // This door code becomes valid in an hour. The pass changes at that time.
         let later = app.clock.now() + jiff::SignedDuration::from_hours(1);
         let later = code(json!({ "code": "8888", "startsAt": later.to_string() }));
         house.org.record("lock_code", later).await;
@@ -266,8 +266,8 @@ async fn a_push_that_fails_is_sent_again_and_an_unknown_phone_is_removed() {
     }
 }
 
-/// A server whose clock was days ahead scheduled a push. A server with the right clock sends it at
-/// its next run.
+/// A server whose clock is days ahead schedules a push. Another server, whose clock is right, sends
+/// the push the next time that its background task runs.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_push_that_a_fast_clock_scheduled_is_sent_at_once() {
     if !is_tested() {

@@ -66,7 +66,7 @@ impl QuestionPage {
     }
 }
 
-/// Returns the beginning of a checkbox or radio button in the HTML.
+/// Returns the beginning of the HTML element of a checkbox or radio button.
 fn input(kind: &str, field: &str, option: &str) -> String {
     format!("<input type=\"{kind}\" id=\"o-{option}\" name=\"{field}\" value=\"{option}\"")
 }
@@ -200,7 +200,8 @@ on_both! {
             shows(&browser.open(&format!("?language={language}")).await, &[text]);
         }
 
-        // The review page lists the incomplete steps. Pending steps do not prevent the submission.
+        // The review page lists the incomplete steps. A step that waits for the host does not
+        // prevent the submission.
         let page = browser.open("/review").await;
         shows(&page, &["Still missing:", " disabled aria-describedby=\"submit-hint\"", "With your host"]);
         let missing = page.split_once("id=\"submit-hint\"").unwrap().1;

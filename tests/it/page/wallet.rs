@@ -32,7 +32,8 @@ fn run_program(program: &str, arguments: &[&str], at: &Path) -> Vec<u8> {
     output.stdout
 }
 
-/// Returns whether `unzip` and `openssl` are installed. If not, records the test as skipped.
+/// Returns whether `unzip` and `openssl` are installed. If one of them is missing, records the test
+/// as skipped.
 pub fn is_tested() -> bool {
     let is_there = |program: &&str| {
         Command::new(program)
@@ -347,7 +348,7 @@ async fn a_pass_is_offered_only_while_available() {
     .await;
     assert_eq!(unknown.status, 404);
 
-    // There is no pass without a certificate, or before the certificate becomes valid.
+    // A stay has no pass if the server has no certificate, or if the certificate is not valid yet.
     for flags in [
         vec![],
         vec![
