@@ -1,5 +1,6 @@
-//! Tests of the manuals that a guest reads, when they are shown, and how the service explains it
-//! (rules: manuals#visibility; manuals#order; stays#guest-view; stays#explanations).
+//! Tests of the manuals that a guest reads: which manuals, at which times, and how the service
+//! explains the reason (rules: manuals#visibility; manuals#order; stays#guest-view;
+//! stays#explanations).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,8 +18,8 @@ use crate::support::{ApiResponse, App, on_both, reservation};
 /// manual is shown.
 const BEFORE: &str = "2026-12-01T00:00:00Z";
 
-/// Creates an active manual without assignments, newer than all earlier ones. Its title is its
-/// nickname.
+/// Creates an active manual without assignments, whose title is its nickname. Advances the clock
+/// first, so that the manual is newer than all earlier manuals.
 async fn unassigned_manual(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
     house.org.app.clock.advance(Duration::from_millis(5));
     let fields = with(
@@ -28,8 +29,7 @@ async fn unassigned_manual(house: &House<'_>, nickname: &str, more: Value) -> Uu
     id(&house.api.post("/portal-manuals", fields).await.data()["id"])
 }
 
-/// Creates an active manual that is assigned to the property, newer than all earlier ones. Its
-/// title is its nickname.
+/// Creates a manual like `unassigned_manual`, and assigns it to the property of the house.
 async fn manual(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
     unassigned_manual(
         house,
@@ -58,7 +58,7 @@ async fn category(house: &House<'_>, title: &str) -> Value {
         .data()
 }
 
-/// Writes an entry of a text by hand.
+/// Writes the entry of a text in this language, so that no machine translates it.
 async fn write(house: &House<'_>, translation: &Value, language: &str, text: &str) {
     let path = format!("/translations/{}/entries/{language}", id(translation));
     house
@@ -67,7 +67,7 @@ async fn write(house: &House<'_>, translation: &Value, language: &str, text: &st
         .await;
 }
 
-/// Returns the guest view of a stay at another time.
+/// Returns the guest view that a stay has at the time `at`.
 async fn preview(house: &House<'_>, stay: Uuid, at: &str) -> Value {
     let url = format!(
         "{}/guest/v1/stays/{}?at={at}",
@@ -123,8 +123,8 @@ async fn only_manual(house: &House<'_>) -> Value {
     manual.clone()
 }
 
-/// Returns the explanations of a stay's manuals at a time. Checks that the guest view contains
-/// exactly the manuals that are shown according to the explanations.
+/// Returns the explanation of each manual of a stay at the time `at`. Checks that the guest view
+/// contains exactly the manuals that are shown according to these explanations.
 async fn explained(house: &House<'_>, stay: Uuid, at: &str) -> Vec<Value> {
     let explained = house
         .api
@@ -170,8 +170,8 @@ async fn explained(house: &House<'_>, stay: Uuid, at: &str) -> Vec<Value> {
     rows
 }
 
-/// Returns whether the guest reads a manual at a time, the key of the reason, and the path of its
-/// assignment.
+/// Returns whether the guest can read a manual at the time `at`, the key of the reason, and the
+/// path of the manual's assignment.
 async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool, String, Value) {
     let rows = explained(house, stay, at).await;
     let row = rows.iter().find(|row| id(&row["id"]) == manual).unwrap();
@@ -220,7 +220,8 @@ async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Val
 }
 
 impl Dice {
-    /// Returns a random rule of a category. Some of the test's stays satisfy it.
+    /// Returns a random visibility rule of a category. Some of the stays in the test satisfy the
+    /// rule.
     fn rule(&mut self, category: &str) -> Value {
         let anchors = [
             "before_check_in",
@@ -410,7 +411,7 @@ on_both! {
     }
 }
 
-// Tests of the times at which a guest reads a manual, and of the explanation.
+// Tests of the times at which a guest can read a manual, and of the explanations of the service.
 on_both! {
     async fn a_manual_reaches_a_stay_through_its_assignments(app: App) {
         let house = House::build(&app).await;
@@ -508,8 +509,8 @@ on_both! {
         let is = |status: &str| json!({ "verificationStatus": status });
         let rows = [
             (json!([]), &four, "always_visible"),
-            // The stay has the nights of 11 to 14 December; it does not include the night of the
-            // 15th.
+            // The nights of the stay are those from 11 to 14 December. The night that begins on the
+            // 15th is not part of the stay.
             (seasons(&[("2026-12-14", "2026-12-14")]), &four, "visible"), (seasons(&[("2026-12-15", "2026-12-20")]), &four, "out_of_season"),
             (seasons(&[("2026-12-01", "2026-12-10")]), &four, "out_of_season"), (seasons(&[("2026-12-01", "2026-12-11")]), &four, "visible"),
             (seasons(&[("2026-01-01", "2026-12-31")]), &four, "visible"), (seasons(&[("2027-12-11", "2027-12-15")]), &four, "out_of_season"),
@@ -528,7 +529,7 @@ on_both! {
         let table: Vec<(Value, Value, Times<'_>)> =
             rows.iter().zip(&moments).map(|((rule, stay, _), moments)| (rule.clone(), (*stay).clone(), &moments[..])).collect();
         check(&house, house.flat, wifi, &table).await;
-        // The platform reports a verified guest, who then sees the manual at once.
+        // After the platform reports that the guest is verified, the guest sees the manual at once.
         update(&house, wifi, json!({ "visibilityRules": [verified] })).await;
         for (status, expected) in [("pending", 1), ("failed", 0), ("verified", 1)] {
             house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), is(status))).await;

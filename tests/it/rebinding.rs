@@ -1,6 +1,6 @@
 //! Tests of DNS rebinding: webhook targets whose addresses change between the check and the
-//! connection (rules: webhooks#ends, 4). The test sets the addresses of names, so no resolver is
-//! used.
+//! connection (rules: webhooks#ends, 4). The test sets the addresses of the names, so the service
+//! uses no DNS resolver.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
@@ -40,7 +40,8 @@ const HOSTILE: [&[&str]; 20] = [
     &["2606:4700:4700::1111", "fe80::1"],
 ];
 
-/// Runs a test on SQLite and on PostgreSQL, with a table of names and a receiver's authority.
+/// Runs a test on SQLite and on PostgreSQL. The test gets a table of names, and the certificate
+/// authority of a receiver.
 macro_rules! with_names {
     ($($range:literal async fn $name:ident($app:ident: App, $names:ident: Names, $authority:ident: TestAuthority) $body:block)*) => {
         $(mod $name {
@@ -77,11 +78,11 @@ fn ips(texts: &[&str]) -> Vec<IpAddr> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-/// Starts a receiver that closes its connection after each delivery. Each delivery therefore
-/// resolves the name anew.
+/// Starts a receiver that closes its connection after each delivery. For each delivery, the service
+/// therefore has to connect again and resolve the name again.
 async fn receiver(authority: &TestAuthority) -> RawReceiver {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    // The receiver's certificate is for hooks.example.
+    // This certificate is valid for `hooks.example`.
     authority
         .receiver(Presents::OtherName, Act::SayAndClose(answer.to_owned()))
         .await
@@ -101,8 +102,8 @@ fn connections(receiver: &RawReceiver) -> usize {
     receiver.seen.connections.load(Ordering::Relaxed)
 }
 
-/// Waits until all subscriptions satisfy `condition`. Advances the clock past the pauses between
-/// attempts.
+/// Waits until all subscriptions satisfy `condition`. Meanwhile advances the clock, so that pauses
+/// between attempts end.
 async fn until(app: &App, api: &Api, condition: impl Fn(&Value) -> bool) -> Vec<Value> {
     for _ in 0..400 {
         let listed = api.get("/webhook-subscriptions").await.data();
@@ -223,7 +224,7 @@ with_names! {
     }
 
     // The service treats `db.internal` as private even if the name has a public address. It accepts
-    // the name only if the allowed range contains all addresses of the name.
+    // the name only if all addresses of the name are in a range that the operator allows.
     "10.1.0.0/16" async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: TestAuthority) {
         let api = app.org().await.key().await;
         let receiver = receiver(&authority).await;

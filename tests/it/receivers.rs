@@ -1,5 +1,6 @@
-//! Tests of webhook receivers that hang, respond slowly or endlessly, reset, redirect, or present a
-//! wrong certificate, and of the outcome of each delivery (rules: webhooks#deliveries).
+//! Tests of webhook receivers that misbehave, and of the outcome of each delivery. The receivers
+//! hang, respond slowly or endlessly, reset the connection, redirect, or present a wrong
+//! certificate (rules: webhooks#deliveries).
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,20 +14,20 @@ use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::receiver::Receiver;
 use crate::support::{Api, App, new_id, reservation};
 
-/// Number of bytes that is larger than all buffers between two processes, and far smaller than an
+/// A number of bytes. It is larger than all buffers between two processes, and far smaller than an
 /// endless response.
 const FLOOD_BYTES: usize = 64 << 20;
 /// Number of attempts of a delivery before it fails for good.
 const ALL_ATTEMPTS: usize = 5;
 
 store::statements! {
-    /// Locks all subscriptions against other writers. On SQLite the statement locks the whole
-    /// database.
+    /// Locks all subscriptions, so that no other transaction can write them. On SQLite the
+    /// statement locks the whole database.
     LOCK_ALL_SUBSCRIPTIONS = "update webhook_subscription set target_url = target_url";
 }
 
-/// Runs a test on SQLite and on PostgreSQL, with a receiver's authority that the server trusts. The
-/// text before each test is the webhook timeout.
+/// Runs a test on SQLite and on PostgreSQL, with a certificate authority for receivers that the
+/// server trusts. The text before each test is the time limit of a delivery.
 macro_rules! with_authority {
     ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: TestAuthority) $body:block)*) => {
         $(mod $name {
@@ -66,11 +67,12 @@ macro_rules! with_authority {
 /// The outcome of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DeliveryEnd {
-    /// Delivered after one request.
+    /// The delivery succeeded at the first request.
     Delivered,
-    /// Failed after five requests.
+    /// The delivery failed after five requests.
     Failed,
-    /// Failed without any request, because the receiver's certificate was not trusted.
+    /// The delivery failed, and no request was sent, because the receiver's certificate was not
+    /// trusted.
     Unsent,
     /// The receiver answered 410 to one request. The service then deleted the subscription.
     Gone,
@@ -101,8 +103,8 @@ fn say(text: &str) -> Act {
     Act::Say(text.to_owned())
 }
 
-/// Returns receivers and their outcomes. `trap` is the target of redirects, to which no connection
-/// may come.
+/// Returns receivers, each with the expected outcome of a delivery. Some receivers redirect to
+/// `trap`, to which the service must never connect.
 fn cases(trap: &str) -> Vec<Case> {
     use DeliveryEnd::{Delivered, Failed, Gone, Unsent};
     let noise = "x".repeat(16 * 1024);
@@ -254,7 +256,7 @@ fn cases(trap: &str) -> Vec<Case> {
     all
 }
 
-/// Returns receivers that refuse deliveries: by status, redirect, or wrong certificate.
+/// Returns receivers that make a delivery fail by a status, a redirect, or a wrong certificate.
 fn refusals(trap: &str) -> Vec<Case> {
     use DeliveryEnd::{Failed, Unsent};
     let mut all = Vec::new();
@@ -296,7 +298,8 @@ fn refusals(trap: &str) -> Vec<Case> {
     all
 }
 
-/// Returns the outcome of the delivery to this target; `None` while attempts continue.
+/// Returns the outcome of the delivery to the target `url`. Returns `None` while the service still
+/// makes attempts.
 fn end_of(listed: &Value, url: &str) -> Option<DeliveryEnd> {
     let Some(row) = listed
         .as_array()
@@ -327,7 +330,7 @@ async fn subscribe(api: &Api, receiver: &RawReceiver) {
     .data();
 }
 
-/// Subscribes a receiver to new reservations. Returns the subscription.
+/// Subscribes a receiver to the event of new reservations. Returns the subscription.
 async fn subscribed(api: &Api, receiver: &RawReceiver) -> Value {
     let body = json!({ "event": "reservation.created", "targetUrl": receiver.url });
     api.post("/webhook-subscriptions", body).await.data()
@@ -351,7 +354,7 @@ fn attempt_count(row: &Value) -> usize {
     row["attempts"].as_array().map_or(0, Vec::len)
 }
 
-/// Returns whether the log has this many deliveries and all are delivered.
+/// Returns whether the subscription's log has exactly `count` deliveries, all delivered.
 async fn are_delivered(api: &Api, subscription: &Value, count: usize) -> bool {
     let log = api.get(&log_of(subscription)).await.data();
     let log = log.as_array().unwrap();
@@ -365,15 +368,16 @@ fn reservations(flat: Uuid, count: usize) -> Value {
         .collect()
 }
 
-/// Waits until a condition holds. Advances the clock past the pauses between attempts.
+/// Waits until `holds` returns true. Meanwhile advances the clock, so that pauses between attempts
+/// end.
 async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..2_400 {
         if holds().await {
             return;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
-        // The step is far shorter than a delivery's lease, so no lease ends while its delivery
-        // runs.
+        // The clock advances in steps that are far shorter than the lease of a delivery. No lease
+        // therefore ends while its delivery runs.
         app.clock.advance(Duration::from_millis(40));
         app.server.dependencies.due.notify_one();
     }
@@ -564,7 +568,8 @@ with_authority! {
         let mute = authority.receiver(Presents::Right, Act::Mute).await;
         let quick = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
         let modern = authority.receiver(Presents::Right, Act::Http2(200)).await;
-        // The hanging receivers subscribe first, so they come first in every queue.
+        // The hanging receivers subscribe before the others, so their deliveries are first in every
+        // queue.
         for receiver in [&slow, &mute, &quick, &modern] {
             subscribe(&api, receiver).await;
         }
@@ -572,8 +577,8 @@ with_authority! {
         for _ in 0..EVENTS {
             org.reservation(Some(flat)).await;
         }
-        // The time limit is below the webhook timeout. Otherwise the hanging deliveries would end
-        // first and the test would prove nothing.
+        // This limit is shorter than the time limit of a delivery. With a longer limit, the hanging
+        // deliveries could end first, and the test would prove nothing.
         let all_quick = async {
             while quick.seen.count() < EVENTS || modern.seen.count() < EVENTS {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -592,15 +597,14 @@ with_authority! {
     }
 
     "20s" async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(app: App, authority: TestAuthority) {
-        // Many times the number of deliveries that may run at once.
+        // This is many times the number of deliveries that may run at once.
         const EVENTS: usize = 640;
         let org = app.org().await;
         let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
         subscribe(&org.key().await, &receiver).await;
         let flat = org.property(None, &[]).await;
         org.sync(reservations(flat, EVENTS)).await.data();
-        // If the dispatcher only looked for deliveries once a second, this would take twice as
-        // long.
+        // A dispatcher that looks for deliveries only once a second would need twice this time.
         let all = async {
             while receiver.seen.count() < EVENTS {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -611,8 +615,8 @@ with_authority! {
     }
 
     "20s" async fn many_subscriptions_to_the_same_target_all_get_their_turn(app: App, authority: TestAuthority) {
-        // Each credential has 100 subscriptions. Together they are more than one query of the
-        // dispatcher reads, and only a few deliveries to one target may run at once.
+        // Each credential has 100 subscriptions. One query of the dispatcher cannot read the
+        // deliveries of them all, and only a few deliveries to one target may run at once.
         const CREDENTIALS: usize = 3;
         let org = app.org().await;
         let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
@@ -661,7 +665,8 @@ with_authority! {
         subscribe(&key, &quick).await;
         org.reservation(Some(flat)).await;
         until(&app, "another subscription gets its delivery", async || quick.seen.count() == 1).await;
-        // Deliveries that were already running when the last failure was counted still arrive.
+        // Some deliveries were already running when the service counted the last failure. They
+        // still arrive.
         assert!(broken.seen.count() <= before + 8, "{} after {before}", broken.seen.count());
     }
 
@@ -676,8 +681,8 @@ with_authority! {
         while slow.seen.count() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // The test locks the subscriptions for seven seconds. A write waits at most five seconds
-        // for a lock, so the service cannot record the outcome at first.
+        // The test locks the subscriptions for seven seconds. A write waits for a lock for five
+        // seconds at most, so the service's first attempt to record the outcome fails.
         let outage = |tx: &mut store::Transaction<'_>| {
             tx.execute(&LOCK_ALL_SUBSCRIPTIONS, &[])?;
             std::thread::sleep(Duration::from_secs(7));

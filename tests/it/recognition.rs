@@ -1,4 +1,5 @@
-//! Tests of which guests count as returning, and of which guests' identity counts as verified.
+//! Tests of the rules by which a guest counts as a returning guest, and a guest's identity as
+//! verified.
 
 use std::time::Duration;
 
@@ -17,8 +18,8 @@ fn stay(flat: Uuid, email: &str, check_in: &str, check_out: &str) -> Value {
     stay
 }
 
-/// Returns whether a step is shown to a stay, after checking that the guest view and the
-/// explanation agree.
+/// Returns whether a step is shown to a stay. Checks that the guest view and the explanation agree
+/// about the step.
 async fn shows(house: &House<'_>, step: Uuid, of: Uuid) -> bool {
     let view = house.org.guest_view(of).await;
     let is_in = |steps: &Value| {
@@ -76,8 +77,8 @@ on_both! {
             house.org.put_record("reservation", earlier, data).await;
             assert!(shows(&house, step, house.stay).await, "{status}");
         }
-        // The platform can mark the reservation as one of a returning guest. It cannot unmark a
-        // guest who has an earlier stay.
+        // The platform can mark the guest of a reservation as a returning guest. If the guest has
+        // an earlier stay, the guest counts as returning, whatever the platform sends.
         let mut own = stay(house.flat, "ada@example.com", "2026-12-11", "2026-12-15");
         own["isReturningGuest"] = json!(true);
         house.org.put_record("reservation", house.stay, own.clone()).await;
@@ -153,8 +154,8 @@ on_both! {
             house.org.put_record("reservation", house.stay, own.clone()).await;
             assert_eq!(status().await, expected, "{stated}");
         }
-        // Only a report about the identity check decides whether the identity is verified. This
-        // report is about another step.
+        // Only a report about the identity-check step decides whether the identity is verified.
+        // This report is about another step.
         own["verificationStatus"] = Value::Null;
         house.org.put_record("reservation", house.stay, own).await;
         let background = house.step("background_check", json!({})).await;

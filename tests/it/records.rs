@@ -1,5 +1,5 @@
-//! Tests of the platform's records: syncs in batches, warnings, unknown fields, and lists of
-//! records (rules: sync; records).
+//! Tests of the records that the platform synchronizes: batches, warnings, unknown fields, and
+//! lists (rules: sync; records).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,10 +12,11 @@ use uuid::Uuid;
 use crate::support::dice::Dice;
 use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, reservation};
 
-/// Returns whether a filter must find a reservation.
+/// A function that returns whether a filter must find this reservation.
 type Holds<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
 
-/// An HTTPS address on which nothing listens, so deliveries stay in the outbox.
+/// An HTTPS address on which nothing listens, so no delivery succeeds and every delivery stays in
+/// the outbox.
 const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/";
 
 static STATE: store::Statement =
@@ -36,7 +37,8 @@ fn flat(name: &str) -> Value {
     json!({ "name": name, "timezone": "Europe/Madrid", "country": "ES" })
 }
 
-/// Returns a stay of this guest that begins on this day.
+/// Returns a reservation with this status that begins on the day `check_in`. Its guest has this
+/// first and last name.
 fn stay(property: Option<Uuid>, first: &str, last: &str, status: &str, check_in: &str) -> Value {
     let mut stay = reservation(property);
     stay["guest"] = json!({ "firstName": first, "lastName": last });
@@ -93,8 +95,8 @@ async fn all(api: &Api, path: &str, limit: usize) -> (Vec<Value>, i64) {
     }
 }
 
-/// Removes `updatedAt` from the items of a list. The field differs between records from two large
-/// syncs and records from many small ones.
+/// Removes `updatedAt` from the items of a list. The test compares records from two large syncs
+/// with records from many small syncs, and their `updatedAt` differ.
 fn without_change_times((mut items, total): (Vec<Value>, i64)) -> (Vec<Value>, i64) {
     for item in &mut items {
         item.as_object_mut().unwrap().remove("updatedAt");
@@ -154,7 +156,7 @@ on_both! {
             let response = api.get(&path).await;
             assert!(response.status == 200 && !response.body.to_string().contains("hunter2"), "{path}");
         }
-        // A record with another password is a changed record, although no read returns the
+        // A password change counts as a change of the record, although no read returns the
         // password.
         app.clock.advance(Duration::from_secs(1));
         full["wifiPassword"] = json!("hunter3");
@@ -340,8 +342,8 @@ on_both! {
             let (html, WorkCount { statements, rows, instructions }) = page(offset).await;
             assert_eq!(html, ids[offset..(offset + 100).min(9_000)]);
             assert!(statements <= first.statements && rows <= first.rows, "{offset}");
-            // The list skips whole blocks of rows by their counts, so it reads at most one block in
-            // addition.
+            // The list skips whole blocks of rows, because it knows how many rows each block has.
+            // In addition to the returned rows, it reads at most one block.
             assert!(instructions <= first.instructions + 4_000 * 12, "{offset}: {instructions} {}", first.instructions);
         }
         let gone: Vec<_> = ids.iter().step_by(3).map(|id| deleted("tag", *id)).collect();
@@ -406,7 +408,8 @@ on_both! {
             }
         };
         check().await;
-        // A list of ids respects the caller's properties and all other filters as well.
+        // A filter by ids applies together with all other filters. It finds only reservations that
+        // the caller can access.
         let (requested, others) = (&stays[..60], [new_id(), stays[0].0]);
         let query = requested.iter().map(|(id, _)| *id).chain(others).map(|id| format!("ids={id}")).collect::<Vec<_>>().join("&");
         for (api, reach) in &reaches {
@@ -467,8 +470,8 @@ on_both! {
 }
 
 /// Returns random writes, changes and deletions of records. A record refers only to records that
-/// exist at that point. No deleted record is written again, because a single sync would treat a new
-/// write as a change.
+/// exist at that point. The history never writes a deleted record again. If one sync contained both
+/// the deletion and the later write, it would treat the write as a change.
 fn history(dice: &mut Dice, length: usize) -> Vec<Value> {
     const KINDS: [&str; 7] = [
         "property_group",
@@ -539,8 +542,8 @@ fn history(dice: &mut Dice, length: usize) -> Vec<Value> {
     records
 }
 
-/// The query planner has no statistics for a table that was just empty, so an import must update
-/// them.
+/// After an import, the query planner would have no statistics for a table that was empty before.
+/// The import must therefore update the statistics.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_updates_the_planner_statistics() {
     let Some(app) = App::on_postgres(&[]).await else {

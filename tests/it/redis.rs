@@ -1,4 +1,4 @@
-//! Tests of rate limits that several nodes share in Redis, and of their behaviour while Redis is
+//! Tests of rate limits that several nodes share in Redis, and of these limits while Redis is
 //! unavailable (rules: limits#rate-limits).
 
 use std::process::Command;
@@ -59,11 +59,11 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Makes three times as many requests as the limit allows, through both nodes at once. Checks that
-/// the nodes together accept exactly the number that the limit allows.
+/// Sends three times as many requests as the limit allows, to both nodes at once. Checks that both
+/// nodes together accept exactly the allowed number.
 async fn assert_shared_exactly(nodes: &[Node; 2], limit: u32) {
-    // On a busy machine Redis may respond too late. The node then counts without Redis, so the
-    // round proves nothing and is repeated.
+    // On a busy machine Redis may respond too late. The node then counts without Redis and the
+    // round proves nothing, so the test repeats the round.
     for _ in 0..10 {
         let token = nodes[0].key().await;
         let before = fallbacks(&nodes[0]).await + fallbacks(&nodes[1]).await;
@@ -171,8 +171,8 @@ async fn without_redis_each_node_counts_requests_locally() {
         get(&nodes[0], &token).await.data();
     }
     redis.kill();
-    // The first node also counts the requests that it accepted while Redis was available. The
-    // second node starts to count at zero.
+    // The count of the first node includes the requests that it accepted while Redis was available.
+    // The second node begins to count at zero.
     for (node, expected) in nodes.iter().zip([[429; 6], [200, 200, 200, 200, 200, 429]]) {
         let mut statuses = Vec::new();
         for _ in 0..6 {

@@ -126,7 +126,8 @@ on_both! {
             ]);
             assert_eq!(api.get("/reservations").await.body["meta"].get("warnings"), None, "another request is not warned");
         }
-        // A response also contains the warning about an unknown parameter if it comes from memory.
+        // The response contains the warning about an unknown parameter in both rounds. In the
+        // second round, the response comes from memory.
         for _ in 0..2 {
             let warned = api.get("/portals?writableonly=true").await;
             assert_eq!(warned.body["meta"]["warnings"][0]["parameter"], "writableonly");

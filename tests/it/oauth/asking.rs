@@ -54,7 +54,7 @@ on_both! {
                 assert_error_page(&authorize(browser, raw).await);
             }
         }
-        // The platform cannot register an invalid redirect URI either.
+        // The platform interface, too, refuses an app with an invalid redirect URI.
         let path = format!("/oauth-apps/{}", scene.org.oauth_app);
         for address in ["http://client.example/cb", "javascript:alert(1)", "app:/cb", "https://client.example/cb#x", "https://a@client.example/cb"] {
             let response = app.platform().send(Method::PUT, &path, Some(json!({ "name": "X", "redirectUris": [address] }))).await;
@@ -137,8 +137,9 @@ on_both! {
         assert_eq!(stranger.sign_in(&path_of(&link)).await, return_to);
         let page = html(&stranger.get(&return_to).await);
         assert_eq!(form(&page, "deny").iter().find(|(name, _)| name == "state").unwrap().1.len(), 4_096);
-        // This request is too long for the address of the return after the sign-in. A visitor
-        // without a session gets an error page at once; a signed-in member gets the consent page.
+        // The address of the sign-in page must contain this request, which is too long for it. A
+        // visitor without a session gets an error page at once; a signed-in member gets the consent
+        // page.
         assert_error_page(&authorize(&Browser::new(&app), &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await);
         assert_eq!(authorize(&scene.browser, &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await.status, 200);
     }

@@ -58,7 +58,8 @@ on_both! {
         for _ in 0..20 {
             assert_eq!(register(&app, good.clone()).await.status, 201);
         }
-        // An address that a client writes into a forwarding header does not change the limit.
+        // Without a trusted proxy, the limit counts requests by the address of the connection. An
+        // address in a forwarding header has no effect.
         let request = app.http.request(Method::POST, format!("{}/oauth/register", app.base)).json(&good);
         let response = ApiResponse::of(request.header("x-forwarded-for", "203.0.113.9").header("forwarded", "for=203.0.113.9")).await;
         refused(&response, 429, "temporarily_unavailable");

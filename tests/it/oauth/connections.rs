@@ -1,4 +1,4 @@
-//! Tests of connections between apps and members: the list, and the end of a connection.
+//! Tests of connections between apps and members: how they are listed and how they end.
 
 use std::time::Duration;
 

@@ -73,7 +73,8 @@ async fn a_client_document_is_used_for_a_day() {
         let code = scene.code(&ask(&url, REDIRECT)).await;
         let tokens = Tokens::of(&token(&app, &exchange_of(&scene, &url, &code)).await);
         assert_eq!(site.request_count(), requests_before + 1, "it is kept");
-        // The server uses a fetched document for a day, so a change takes effect after that.
+        // The server uses a fetched document for a day, so a change of the document takes effect
+        // after that day.
         site.put(
             "/client.json",
             Page::json(&json!({ "client_id": url, "redirect_uris": ["https://other.example/"] })),
@@ -165,7 +166,7 @@ async fn an_invalid_client_document_is_refused() {
         assert_refused(&scene, "https://127.0.0.1:1/client.json").await;
         let began = Instant::now();
         assert_refused(&scene, &site.put("/hangs.json", Page::Hangs)).await;
-        // The site sends nothing for a minute. The server stops waiting earlier.
+        // The site sends nothing for a minute. The server gives up before that minute ends.
         assert!(
             began.elapsed() < Duration::from_secs(20),
             "{:?}",

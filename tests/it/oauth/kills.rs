@@ -196,7 +196,8 @@ async fn concurrent_exchanges_on_two_nodes_revoke_the_tokens() {
     }
 }
 
-/// The times of the kills are spread over the duration of an exchange.
+/// Kills a node during each exchange. The kills come at different times after the start of the
+/// exchange.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_exchange_is_complete_or_not_started() {
     let Some(house) = NodeHouse::build().await else {
@@ -221,8 +222,8 @@ async fn a_killed_exchange_is_complete_or_not_started() {
             remaining == UNTOUCHED || remaining == EXCHANGED,
             "{remaining:?}"
         );
-        // This exchange waits for the lock of the organization, so the transaction of the killed
-        // node has ended.
+        // This exchange waits for the lock of the organization. When it gets the lock, the
+        // transaction of the killed node has ended.
         let again = house.exchange(&house.node.base, &code).await.unwrap();
         match (&answer, again.status) {
             (Some(answer), _) => {

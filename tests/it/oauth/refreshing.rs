@@ -26,7 +26,8 @@ on_both! {
         let first = scene.tokens(&scene.ask_for_api()).await;
         let second = Tokens::of(&scene.refresh(&first.refresh).await);
         assert!(second.refresh != first.refresh && second.access != first.access && second.scope == first.scope);
-        // A client whose response was lost can use the old refresh token for another minute.
+        // If a client did not receive the response to a refresh, it can send the old refresh token
+        // again within a minute.
         app.clock.advance(Duration::from_secs(59));
         let again = Tokens::of(&scene.refresh(&first.refresh).await);
         let third = Tokens::of(&scene.refresh(&again.refresh).await);
@@ -64,11 +65,12 @@ on_both! {
         let first = scene.tokens(&with(scene.ask_for_api(), "scope", "view_tasks view_devices")).await;
         let second = Tokens::of(&scene.refresh_with(&first.refresh, &[("scope", "view_tasks")]).await);
         app.clock.advance(Duration::from_secs(59));
-        // The response repeats the scope of the first response, even if the request names another
-        // scope.
+        // The response to the repeated request has the scope of the first response, even if the
+        // repeated request names another scope.
         let again = Tokens::of(&scene.refresh(&first.refresh).await);
         assert_eq!((&again.refresh, &again.access, again.scope.as_str()), (&second.refresh, &second.access, "view_tasks"));
-        // The access token expires an hour after its first issue.
+        // A repeated request does not extend the access token. The token expires an hour after it
+        // was first issued.
         app.clock.advance(Duration::from_secs(3_599));
         scene.api(&again).get("/tasks").await.data();
         app.clock.advance(Duration::from_secs(1));
@@ -122,7 +124,8 @@ on_both! {
         assert_eq!(less.scope, "view_tasks");
         scene.api(&less).get("/tasks").await.data();
         scene.api(&less).get("/devices").await.error(403);
-        // A refresh does not narrow the scope of the grant (RFC 6749, section 6).
+        // A refresh that asks for a narrower scope does not change the scope of the grant (RFC
+        // 6749, section 6).
         let all = Tokens::of(&scene.refresh(&less.refresh).await);
         assert_eq!(all.scope, "view_tasks view_devices");
         let all = Tokens::of(&scene.refresh_with(&all.refresh, &[("scope", "openid profile email")]).await);

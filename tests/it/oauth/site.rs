@@ -1,4 +1,5 @@
-//! An HTTPS site on loopback that serves the documents of clients. A test sets its pages.
+//! An HTTPS site on loopback that serves the documents of clients. Each test sets the pages of the
+//! site.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -85,7 +86,8 @@ impl Site {
         format!("{}{path}", self.base)
     }
 
-    /// Returns the number of connections so far. Each request has a connection of its own.
+    /// Returns the number of connections so far. Each request opens a new connection, so this is
+    /// also the number of requests.
     pub fn request_count(&self) -> usize {
         self.server.connections()
     }

@@ -34,7 +34,8 @@ on_both! {
         app.clock.advance(30 * DAY);
         app.server.sweep_once().await;
         assert_eq!(counts().await, (0, 0, 0));
-        // The platform created this access token without an expiry, so it stays.
+        // The platform created this access token without an expiry, so the sweep does not delete
+        // it.
         scene.org.token_of(scene.member, &[]).await;
         app.clock.advance(400 * DAY);
         app.server.sweep_once().await;

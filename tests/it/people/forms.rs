@@ -41,8 +41,8 @@ on_both! {
             assert_eq!(refused.status, 403, "{kind}");
             html(&refused);
         }
-        // The first form stays valid when the browser opens another page. The refused attempts have
-        // not used the link up.
+        // The first form stays valid when the browser opens another page. The refused submissions
+        // have not used up the sign-in link.
         browser.page(&path).await;
         assert_eq!(browser.post("/sign-in", &[("ticket", &ticket), ("form", &form)]).await.status, 303);
     }
@@ -66,7 +66,8 @@ on_both! {
             ApiResponse::of(from.into_iter().fold(request, |request, (name, value)| request.header(name, value)))
         };
         assert_eq!(post("", None).await.status, 403);
-        // A cross-site form with a link of the attacker's own is refused.
+        // An attacker's site may send the form with the attacker's own sign-in link. The service
+        // refuses a form from another site.
         assert_eq!(post(&form, Some(("origin", "https://evil.example"))).await.status, 403);
         assert_eq!(post(&form, Some(("sec-fetch-site", "cross-site"))).await.status, 403);
         assert_eq!(post(&form, None).await.status, 303);

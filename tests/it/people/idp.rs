@@ -1,4 +1,4 @@
-//! An OpenID provider on loopback whose responses a test can make wrong.
+//! An OpenID provider on loopback. A test can make the provider send wrong responses.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -63,9 +63,9 @@ struct Behaviour {
     keys: ResponseKind,
     token: ResponseKind,
     signing_key: SigningKey,
-    /// Fields that replace those of the discovery document.
+    /// Fields that replace fields of the discovery document.
     metadata: Value,
-    /// Claims that replace those of the ID token. A null value removes a claim.
+    /// Claims that replace claims of the ID token. A null value removes a claim.
     override_claims: Value,
     /// The response of the userinfo endpoint.
     userinfo: ResponseKind,
@@ -150,7 +150,7 @@ impl Idp {
         ]
     }
 
-    /// Makes the provider use the clock of a test.
+    /// Makes the provider use this clock of a test.
     pub fn use_clock(&self, clock: &Clock) {
         self.clock.set(clock.clone()).ok();
     }
@@ -187,7 +187,7 @@ impl Idp {
         });
     }
 
-    /// Returns the requests since the last call.
+    /// Returns the requests that the provider got since the last call.
     pub fn requests(&self) -> Vec<String> {
         std::mem::take(&mut self.behaviour.lock().unwrap().requests)
     }

@@ -1,4 +1,4 @@
-//! Tests of sign-in links: each link works once, for a few minutes.
+//! Tests of sign-in links. Each link expires after some minutes and can be used only once.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ on_both! {
         let page = browser.page("/sign-in?return_to=%2Fconsole").await;
         assert!(page.contains("href=\"/console\""), "{page}");
 
-        // A used link works in no browser any more, not even in the one that used it.
+        // After a link has been used, no browser can use it again, not even the same browser.
         for browser in [browser, Browser::new(&app)] {
             let again = browser.get(&path).await;
             assert_eq!(again.status, 410);
@@ -121,8 +121,8 @@ on_both! {
             assert_eq!(answer.status, 403);
             assert!(html(&answer).contains("Two-factor"));
         }
-        // The service refused the sign-in, so the link is still unused. It works when the member
-        // meets the conditions.
+        // The service refused the sign-in, so the link is still unused. The member can use the link
+        // after meeting the conditions for a sign-in.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert_eq!(press().await.status, 303);
         let path = link(&org, id).await;

@@ -1,4 +1,4 @@
-//! Tests of the log lines about sign-ins, which contain no secret, and of the errors about
+//! Tests of the log lines about sign-ins, which contain no secret, and of the error messages about
 //! conflicting flags.
 
 use std::process::Command;
@@ -14,8 +14,8 @@ use super::{Browser, field, member, path_of};
 use crate::support::node::Node;
 use crate::support::{ApiResponse, new_id};
 
-/// Waits until the log has one line about a request besides the access line, and checks its
-/// message. Returns the line.
+/// Waits until the log has a second line about a request, in addition to the access line. Checks
+/// the message of that line and returns the line.
 async fn line(node: &Node, response: &ApiResponse, message: &str) -> String {
     let id = response.header("x-request-id").unwrap();
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Tests of sessions of members: how they sign in, stay signed in and sign out (rules:
+//! Tests of sessions of members: how members sign in, stay signed in and sign out (rules:
 //! members#signing-in).
 
 mod forms;
@@ -43,7 +43,7 @@ impl Browser {
         }
     }
 
-    /// Returns another browser with a copy of the cookies.
+    /// Returns another browser with a copy of this browser's cookies.
     pub fn copy(&self) -> Self {
         Self {
             cookies: Mutex::new(self.cookies.lock().unwrap().clone()),
@@ -156,7 +156,7 @@ impl Browser {
 }
 
 /// Checks that nobody may cache or frame a page, and that its content security policy has the
-/// directives in question. Returns the HTML, and its tags without attribute values.
+/// directives that `directives` names. Returns the HTML, and its tags without attribute values.
 #[track_caller]
 pub fn guarded(response: &ApiResponse, directives: &[&str]) -> (String, Vec<String>) {
     let html = response
@@ -174,8 +174,8 @@ pub fn guarded(response: &ApiResponse, directives: &[&str]) -> (String, Vec<Stri
         assert_eq!(response.header(name), Some(value), "{name}");
     }
     let policy = response.header("content-security-policy").unwrap();
-    // The consent form redirects to the app, and the app may redirect to any address. So the policy
-    // does not restrict the target of that form.
+    // The consent form redirects to the app, and the app may redirect to any address. The policy
+    // therefore does not restrict the addresses to which that form may be sent.
     let asks_for_an_app = html.contains("/oauth/consent\"");
     assert_eq!(
         policy.contains("form-action 'self'"),

@@ -76,7 +76,7 @@ on_both! {
     }
 }
 
-/// With HTTPS and a path in the public URL, cookies have the `__Host-` prefix and links contain the
+/// If the public URL has HTTPS and a path, cookies have the `__Host-` prefix and links contain that
 /// path.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn behind_https_cookies_have_the_host_prefix() {
@@ -119,7 +119,8 @@ async fn behind_https_cookies_have_the_host_prefix() {
         "{session}"
     );
     assert!(browser.is_signed_in().await);
-    // Behind HTTPS the service does not accept the cookie without its prefix.
+    // If the public URL has HTTPS, the service does not accept the session cookie without that
+    // prefix.
     let value = browser.cookie("__Host-vestibule_session").unwrap();
     let plain = Browser::new(&app);
     plain.set("vestibule_session", &value);

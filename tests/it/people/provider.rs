@@ -24,7 +24,8 @@ async fn apps(idp: &Idp, more: &[&str]) -> Vec<App> {
     apps
 }
 
-/// Starts a provider, and a server on SQLite. For failures that do not depend on the database.
+/// Starts a provider, and a server on SQLite that uses it. Tests use this server for failures that
+/// do not depend on the database.
 async fn provider_and_server() -> (Idp, App) {
     let idp = Idp::start().await;
     let flags = idp.flags();
@@ -102,15 +103,15 @@ async fn a_member_signs_in_by_a_verified_email_address() {
             );
             assert!(browser.is_signed_in().await);
             assert_eq!(browser.cookie("vestibule_provider"), None);
-            // The callback works once.
+            // The second request with the same callback is refused.
             refused(
                 &browser.get(&callback(&callback_query)).await,
                 403,
                 "start again",
             );
         }
-        // Each sign-in has created a session, and the second one replaced the first. No sign-in
-        // creates a member.
+        // Each sign-in created a session. The second session replaced the first. No sign-in creates
+        // a member.
         assert_eq!(
             app.query("select member_id from member_session", Vec::new(), |row| {
                 row.get::<uuid::Uuid>(0)
@@ -484,7 +485,8 @@ async fn a_provider_callback_is_valid_only_in_its_browser() {
     ada(&app.org().await).await;
     let (browser, other) = (Browser::new(&app), Browser::new(&app));
     let callback_query = provider_callback(&browser, &idp, "/sign-in/provider").await;
-    // A callback of another browser is refused, whether or not this browser has started a sign-in.
+    // The service refuses a callback from another browser than the one that started the sign-in. It
+    // does so even if that other browser has started a sign-in too.
     refused(
         &other.get(&callback(&callback_query)).await,
         403,
@@ -585,7 +587,7 @@ async fn invalid_provider_answers_show_an_error_page() {
             502,
             "Please try again",
         );
-        // After a failure the service does not call the provider again at once.
+        // Shortly after a failure of the provider, the service does not call the provider again.
         idp.requests();
         refused(
             &browser.get("/sign-in/provider").await,
@@ -671,7 +673,7 @@ async fn a_silent_provider_times_out_after_ten_seconds() {
         ResponseKind::Correct,
     );
     app.clock.advance(Duration::from_secs(301));
-    // The time limit also applies if many requests wait for the provider at once.
+    // The time limit applies to each of many requests that wait for the provider at the same time.
     let many: Vec<Browser> = (0..40).map(|_| Browser::new(&app)).collect();
     let answers =
         futures_util::future::join_all(many.iter().map(|browser| browser.get("/sign-in/provider")))

@@ -10,8 +10,8 @@ use crate::support::{App, on_both};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Waits until the service has stored the last use of `sessions` sessions. The service stores uses
-/// in the background.
+/// Waits until the service has stored the last use of `sessions` sessions. The service stores these
+/// times in the background.
 async fn until_uses_are_stored(app: &App, sessions: usize) {
     let expected = app.clock.now();
     for _ in 0..800 {
@@ -34,7 +34,7 @@ on_both! {
         let id = ada(&org).await;
         let browser = signed_in(&org, id).await;
         let idle = signed_in(&org, id).await;
-        // A session that is used continues. A session without a request ends after two hours.
+        // Each request extends a session. Two hours after its last request, the session ends.
         app.clock.advance(MINUTE * 119);
         assert!(browser.is_signed_in().await);
         until_uses_are_stored(&app, 1).await;
@@ -48,8 +48,8 @@ on_both! {
             assert!(browser.is_signed_in().await);
             until_uses_are_stored(&app, 1).await;
         }
-        // The session is 11 h 50 min old. At an age of 12 hours it ends, although the member uses
-        // it.
+        // The session is 11 h 50 min old. When it is 12 hours old it ends, even if the member is
+        // still using it.
         app.clock.advance(Duration::from_millis(599_999));
         assert!(browser.is_signed_in().await);
         until_uses_are_stored(&app, 1).await;
@@ -80,8 +80,8 @@ on_both! {
         inactive["isActive"] = json!(false);
         org.put(&format!("/members/{id}"), inactive).await;
         assert!(!browser.is_signed_in().await);
-        // Every request reads the member's current state. If the member is active again, the
-        // session is valid again until it expires.
+        // Every request reads the member's current state. A session of an inactive member is not
+        // valid. When the member is active again, the session is valid again until it expires.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert!(browser.is_signed_in().await);
         let mut simple = member("ada@example.com");
@@ -94,7 +94,8 @@ on_both! {
         assert!(browser.is_signed_in().await);
         app.platform().ok(Method::DELETE, &org.path(&format!("/members/{id}")), None).await;
         assert!(!browser.is_signed_in().await);
-        // A new member with the same id does not get the old session.
+        // If a member is added again with the id of a removed member, the old session stays
+        // invalid.
         org.put(&format!("/members/{id}"), member("ada@example.com")).await;
         assert!(!browser.is_signed_in().await);
         let browser = signed_in(&org, id).await;
@@ -119,7 +120,8 @@ on_both! {
         assert_eq!(browser.cookie("vestibule_session"), None);
         assert!(browser.page("/sign-out").await.contains("You are signed out"));
         assert!(!copy.is_signed_in().await);
-        // The session of this copy has ended already. Signing out succeeds nevertheless.
+        // The session that this copy of the browser names has already ended. Signing out succeeds
+        // nevertheless.
         assert_eq!(copy.post("/sign-out", &[]).await.status, 303);
     }
 

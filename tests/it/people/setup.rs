@@ -1,4 +1,4 @@
-//! Tests of the set-up link of a new server, and of members who are invited (rules:
+//! Tests of the set-up link of a new server, and of invitations of members (rules:
 //! organizations#first-start; members#invitations).
 
 use std::time::Duration;
@@ -46,8 +46,8 @@ on_both! {
         assert_eq!((created.status, created.header("location")), (303, Some("/console")), "{}", created.body);
         let home = browser.get("/console").await;
         assert!(home.status == 200 && console::html(&home).contains("Casa Mar"), "{}", home.body);
-        // The first link is used up and the second one is void. The service creates no further
-        // link.
+        // The first set-up link is used up, and the second one is void. The service creates no
+        // third link.
         for link in [&first, &second] {
             assert_eq!(browser.get(link).await.status, 404);
         }
@@ -123,7 +123,8 @@ on_both! {
         assert!(created.status == 200 && console::html(&created).contains("/sign-in?ticket=st_"), "{}", created.body);
         let link = browser.post(&format!("/console/access/members/{other}/link"), &[("form", &form)]).await;
         assert_eq!(link.status, 403, "nobody signs in as a member with more permissions");
-        // An API key may have the permission, but only members can invite members.
+        // An API key may have the permission to write members. Nevertheless only a member can
+        // invite members.
         let body = json!({ "email": "key@example.com", "permissions": [] });
         org.key().await.post("/members", body).await.error(403);
         let token = org.token_of(me, &own).await;
