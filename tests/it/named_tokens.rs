@@ -1,5 +1,5 @@
-//! Tests that each token contains the id of its organization. The service knows no token without
-//! such an id.
+//! Tests that each token contains the id of its organization. Without that id, the service does not
+//! know the token.
 
 use engine::access;
 use engine::ids::Ids;

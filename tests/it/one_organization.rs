@@ -1,6 +1,6 @@
 //! Checks that every statement reads and writes rows of only one organization, whose id is `?1`. If
-//! organizations are distributed over several servers, PostgreSQL runs such a statement on one
-//! server. This file lists the exceptions with their reasons.
+//! organizations are distributed over several servers, PostgreSQL executes each of these statements
+//! on one server. This file lists the exceptions with their reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -27,7 +27,7 @@ store::statements! {
 }
 
 /// Runs a test on SQLite and on PostgreSQL, with a certificate authority for receivers that the
-/// server trusts. The text before each test is the time limit of a delivery.
+/// server trusts. The text before each test is the server's `--webhook-timeout`.
 macro_rules! with_authority {
     ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: TestAuthority) $body:block)*) => {
         $(mod $name {
@@ -577,8 +577,8 @@ with_authority! {
         for _ in 0..EVENTS {
             org.reservation(Some(flat)).await;
         }
-        // This limit is shorter than the time limit of a delivery. With a longer limit, the hanging
-        // deliveries could end first, and the test would prove nothing.
+        // This limit is shorter than the server's `--webhook-timeout`. With a longer limit, the
+        // hanging deliveries could end first, and the test would prove nothing.
         let all_quick = async {
             while quick.seen.count() < EVENTS || modern.seen.count() < EVENTS {
                 tokio::time::sleep(Duration::from_millis(10)).await;

@@ -1,5 +1,5 @@
-//! Tests of reads from a replica: a caller sees their own writes, whether the replica lags, is
-//! silent or is unavailable.
+//! Tests of reads from a replica. A caller always sees the caller's own writes, even if the replica
+//! lags, does not respond, or is unavailable.
 
 use std::time::{Duration, Instant};
 
@@ -114,7 +114,7 @@ impl ReplicaPair {
             .any(|tag| tag["name"] == name)
     }
 
-    /// Reads until a response comes from the replica. Panics after a while.
+    /// Reads until a response comes from the replica. Panics if none comes in time.
     async fn until_replica_answers(&self, name: &str) {
         let (before, start) = (self.count("answered").await, Instant::now());
         while self.count("answered").await < before + 3 {
@@ -127,7 +127,7 @@ impl ReplicaPair {
         }
     }
 
-    /// Returns the number of reads with this outcome, from the metrics.
+    /// Reads from the metrics how many reads had this outcome.
     async fn count(&self, outcome: &str) -> u64 {
         let (metrics, name) = (
             self.node.text("/metrics").await,
@@ -169,7 +169,8 @@ async fn a_caller_always_sees_their_own_writes() {
         );
     }
     let pair = pair.until_caught_up().await;
-    // The organization has not changed since, so the node may read from the replica.
+    // The organization has not changed since the replica caught up, so the node may read from the
+    // replica.
     pair.until_replica_answers("Quick7").await;
     let log = pair.api.get("/audit-log").await.data();
     assert!(log.is_array());
@@ -192,7 +193,7 @@ async fn a_caller_always_sees_their_own_writes() {
         );
     }
 
-    // A replica whose replay is paused is not used.
+    // The replica's replay is paused, so the node does not read from the replica.
     let pair = tokio::task::spawn_blocking(move || {
         pair.standby.pause();
         pair
@@ -209,7 +210,8 @@ async fn a_caller_always_sees_their_own_writes() {
             "{name}"
         );
     }
-    // A change of the configuration outdates the replica like a synced record.
+    // After a change of the configuration the replica is outdated, just as after a change of a
+    // record.
     let manual = pair
         .api
         .post(
@@ -254,8 +256,8 @@ impl ReplicaPair {
     }
 }
 
-/// The replica falls silent, becomes unavailable, and returns. The responses are correct all the
-/// while, and no caller waits long for the replica.
+/// The replica falls silent, becomes unavailable, and returns. The responses are always correct,
+/// and no caller waits long for the replica.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_replica_is_bypassed() {
     let Some(pair) = ReplicaPair::start().await else {
@@ -279,8 +281,8 @@ async fn a_silent_replica_is_bypassed() {
     pair.until_replica_answers("Steady").await;
 }
 
-/// The node stops using a replica that responds too slowly. Until then, no caller waits for the
-/// only connection to the replica.
+/// The node stops using a replica that responds too slowly. Before it stops, no caller waits for
+/// the only connection to the replica.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_slow_replica_is_bypassed() {
     let Some(pair) = ReplicaPair::start_with(&["--database-connections", "2"]).await else {

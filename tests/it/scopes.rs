@@ -26,7 +26,8 @@ on_both! {
         let added = api.post("/entity-scopes/add", body(&first, json!({ "propertyIds": [two, one, one], "tagIds": [tag] }))).await;
         assert_eq!(added.status, 200);
         assert_eq!(arrays(added.data()), json!({ "propertyIds": [one, two], "propertyGroupIds": [], "tagIds": [tag], "portalSettingsIds": [] }));
-        // A property has one portal, so adding it to another portal moves it.
+        // A property is assigned to at most one portal. Adding the property to a second portal
+        // therefore removes it from the first.
         let moved = api.post("/entity-scopes/add", body(&second, json!({ "propertyIds": [two] }))).await.data();
         assert_eq!(moved["propertyIds"], json!([two]));
         let read = |id: String| { let api = api.clone(); async move { api.get(&format!("/entity-scopes?entityType=portal_settings&entityId={id}")).await } };
@@ -137,8 +138,8 @@ on_both! {
         assert_eq!(count(&api, "manual", &manual).await, 2);
         assert_eq!(count(&api, "manual", &step).await, 0, "a step is no manual");
         assert_eq!(count(&api, "portal_settings", &portal).await, 1);
-        // The count of a step includes the properties that its assigned portal serves. It follows
-        // changes of the records.
+        // The count of a step includes the properties that its assigned portal serves. The count
+        // changes when the records of these properties change.
         add("precheck_step", &step, json!({ "portalSettingsIds": [portal] })).await;
         assert_eq!(count(&api, "precheck_step", &step).await, 4);
         org.delete_record("property", tagged).await;

@@ -14,7 +14,7 @@ async fn search(api: &Api, parameters: &[(&str, &str)]) -> ApiResponse {
     api.get(&format!("/search?{query}")).await
 }
 
-/// Returns the results of a query, each as type and name.
+/// Returns the results of a query, each as its type and name.
 async fn results(api: &Api, query: &str) -> Vec<String> {
     let rows = search(api, &[("query", query), ("limit", "50")])
         .await
@@ -159,8 +159,8 @@ on_both! {
         ] {
             assert_eq!(names(&api, query).await, [expected], "{query}");
         }
-        // The search folds the query to an empty text, which finds nothing, not even resources
-        // without a name.
+        // The search removes the accent, so the query becomes empty. An empty query finds nothing,
+        // not even resources without a name.
         assert_eq!(names(&api, "\u{301}").await, [""; 0]);
     }
 
@@ -251,7 +251,7 @@ on_both! {
             "precheck_step Azul step nowhere", "property_group Azul shared group", "manual Azul manual shared",
             "manual Azul manual nowhere", "portal Azul foreign portal",
         ]);
-        // Resources that the caller cannot see do not count towards the limit of results.
+        // Only resources that the caller can see count towards the limit of results.
         let best = search(&limited, &[("query", "azul"), ("limit", "1")]).await.data();
         assert_eq!(best, json!([{ "type": "tag", "id": own, "name": "Azul own tag" }]));
         assert_eq!(names(&limited, "my flat").await, ["Azul, my flat"]);
@@ -263,8 +263,8 @@ on_both! {
     async fn a_name_field_of_any_type_is_stored_and_not_searched(app: App) {
         let org = app.org().await;
         let api = org.key().await;
-        // Reservations have no field `name` of their own, so the service stores whatever the
-        // platform sends in it.
+        // Reservations have no field `name`. The service stores any value that the platform sends
+        // as an unknown field `name`.
         for name in [json!(5), json!({ "azul": true }), json!("Azul"), Value::Null] {
             let mut stay = crate::support::reservation(None);
             stay["name"] = name.clone();
@@ -272,7 +272,8 @@ on_both! {
             assert_eq!(api.get(&format!("/reservations/{id}")).await.data()["name"], name);
         }
         assert_eq!(names(&api, "azul").await, [""; 0]);
-        // The name is longer than an index entry may be in PostgreSQL, and cannot be compressed.
+        // PostgreSQL limits the size of an index entry. This name is longer than that limit and
+        // cannot be compressed.
         let long: String = (0..1_000_u32).filter_map(|number| char::from_u32(0x2_0000 + number * 7_919 % 40_000)).collect();
         flats(&org, &[&long]).await;
         let end: String = long.chars().skip(990).collect();

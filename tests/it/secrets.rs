@@ -1,5 +1,5 @@
-//! Tests of secrets that are set by flag, variable or file, and of two platform keys that are valid
-//! at once so that a key can be replaced.
+//! Tests of secrets that an operator sets by flag, variable or file. Tests of two platform keys
+//! that are both valid, so that an operator can replace a key.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -53,7 +53,7 @@ impl WorkingDirectory {
         self.command(arguments, environment).output().unwrap()
     }
 
-    /// Returns the error of a server that refuses to start.
+    /// Returns the error message of the server, which must refuse to start.
     #[track_caller]
     fn refusal(&self, environment: &[(&str, &Path)]) -> String {
         let output = self.run(&["serve", "--listen", "127.0.0.1:0"], environment);
@@ -139,7 +139,8 @@ async fn platform_keys_are_read_from_the_lines_of_a_file() {
         [true, false],
         "a flag comes first"
     );
-    // Only one process can serve a SQLite database, so the first server stops.
+    // Only one process can serve a SQLite database, so the test stops the first server before it
+    // starts the second.
     drop(server);
     let server = place.serve(
         &[],
@@ -258,8 +259,8 @@ fn every_command_reads_the_database_url_from_a_file() {
     assert!(place.0.path().join("vestibule.db").exists(), "the default");
 }
 
-/// Every flag with a secret hides its value in the help. This finds a new flag that the list
-/// `SECRETS` lacks.
+/// Every flag with a secret hides its value in the help. If a new flag hides its value and is not
+/// in `SECRETS`, this test fails.
 #[test]
 fn every_secret_flag_can_be_given_by_a_file() {
     let command = <vestibule::config::Cli as clap::CommandFactory>::command();

@@ -79,7 +79,7 @@ async fn count(store: &Store) -> i64 {
         .unwrap()
 }
 
-/// Calls [`queueing::hold`] for an organization, which is the first share.
+/// Calls [`queueing::hold`] for the organization with the number 1.
 async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     queueing::hold(store, share(1)).await
 }
@@ -190,8 +190,8 @@ async fn the_number_of_tasks_waiting_for_a_connection_is_bounded() {
     );
 }
 
-/// A write inserts rows into two tables with deferred statements. One row of the second write and
-/// one of the third are duplicates. Neither of these writes leaves a row.
+/// Each write inserts rows into two tables with deferred statements. One row of the second write
+/// and one row of the third write are duplicates. Both writes fail, and no row of either remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_a_write_in_different_tables_are_atomic() {
     let Some(store) = store().await else { return };
@@ -237,8 +237,8 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
             writes.push(write(&store, 1, move |tx| {
                 let name = format!("{failing} {number}");
                 insert(tx, &name)?;
-                // If the middle operation is the failing one, no operation reads before its
-                // deferred statement.
+                // If the middle operation is the one that fails, no operation reads before its
+                // deferred statement. Otherwise each operation does.
                 if failing != 1 {
                     tx.rows(&COUNT, &[])?;
                 }
@@ -272,9 +272,9 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
     }
 }
 
-/// The connection is lost before a group commit is complete. All operations of the group fail, also
-/// a dry run and a refused operation, because they may have read data of the group. The next write
-/// succeeds.
+/// The connection is lost before a group commit is complete. All operations of the group fail. A
+/// dry run and a refused operation fail too, because they may have read data of the group. The next
+/// write succeeds.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_connection_fails_only_the_writes_of_its_group_commit() {
     let Some(store) = store().await else { return };
@@ -387,8 +387,8 @@ async fn a_share_does_not_wait_for_the_queue_of_another() {
     assert_eq!(count(&store).await, 203);
 }
 
-/// An operation that exceeds its time limit fails together with the others of its commit. None of
-/// them is acknowledged, and none of their rows exists.
+/// If an operation exceeds its time limit, all operations of its commit fail with it. The store
+/// acknowledges none of them, and none of their rows exists.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_timed_out_write_rolls_back_its_whole_group_commit() {
     let Some(store) = store().await else { return };
@@ -479,7 +479,8 @@ async fn an_aborted_read_leaves_the_queue_for_a_connection() {
     running_write.await.unwrap().unwrap();
 }
 
-/// Each of several deferred statements has the time limit of one statement.
+/// The time limit of a statement applies to each deferred statement alone, not to all of them
+/// together.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_deferred_statement_has_its_own_time_limit() {
     let Some(store) = store().await else { return };
@@ -525,8 +526,8 @@ async fn group_commits_are_bounded_and_long_writes_commit_alone() {
     assert!(!results.contains_key(&long.await.unwrap().unwrap()));
 }
 
-/// A lookup that is requested while a query runs joins the next query, so it sees every commit
-/// before its request.
+/// If a lookup is requested while a query runs, it joins the next query. It therefore sees every
+/// commit that was complete before the request.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lookup_sees_every_commit_before_its_request() {
     let Some(store) = store().await else { return };
@@ -576,9 +577,9 @@ async fn a_lookup_sees_every_commit_before_its_request() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-/// Counts the round trips between a node and PostgreSQL for one write. Each of these needs one: the
-/// caller, the recorded response, the lock, each read of the operation, and the commit. A deferred
-/// statement needs none, because it is sent with the next of them.
+/// Counts the round trips between a node and PostgreSQL for one write. Authentication, the recorded
+/// response, the lock, each read of the operation, and the commit need one round trip each. A
+/// deferred statement needs no round trip, because it is sent with the next statement.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_takes_few_round_trips_to_the_server() {
     let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)
@@ -613,8 +614,8 @@ async fn a_write_takes_few_round_trips_to_the_server() {
     let mut fewest = Vec::new();
     for (path, name, mut body) in things {
         let (mut created, mut changed) = (Vec::new(), Vec::new());
-        // The first requests also prepare statements, and some include background work, so the test
-        // takes the minimum of eight.
+        // The first requests also prepare statements, and some requests coincide with background
+        // work. The test therefore takes the lowest count of eight requests.
         for number in 0..8 {
             body[name] = format!("Number {number}").into();
             let before = proxy.round_trips();
@@ -639,7 +640,7 @@ async fn a_write_takes_few_round_trips_to_the_server() {
             changed.into_iter().min().unwrap(),
         ));
     }
-    // A write that links a text reads the text to check its placeholders.
+    // A write that links a text also reads that text, to check its placeholders.
     let manuals = [("/portal-manuals", 4, 6), ("/portal-manuals", 7, 6)];
     let expected = [
         [

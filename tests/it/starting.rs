@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::support::server_process::ServerProcess;
 use crate::support::{Api, ApiResponse, PLATFORM_KEY, new_id, postgres};
 
-/// A server in a directory of its own.
+/// A server that runs in a separate directory.
 struct Started {
     process: ServerProcess,
     base: String,
@@ -176,7 +176,7 @@ async fn blanks_around_the_value_of_a_setting_are_ignored() {
     let metadata = format!("{}/.well-known/oauth-authorization-server", started.base);
     let document = ApiResponse::of(Client::new().get(metadata)).await;
     assert_eq!(document.body["issuer"], "https://stay.example.com/Portal");
-    // The public URL is an HTTPS URL, so the form's cookie is a secure one.
+    // The public URL begins with `https://`, so the sign-in form sets a `Secure` cookie.
     let page = Client::new().get(format!("{}/sign-in?ticket=x", started.base));
     let cookies = ApiResponse::of(page).await;
     for cookie in cookies.headers.get_all("set-cookie") {
@@ -220,7 +220,8 @@ fn an_unlikely_value_of_a_setting_is_refused_with_an_explanation() {
     }
 }
 
-/// Every setting trims its value, including settings that are added later.
+/// Every setting trims its value. The test takes the settings from the command line, so that it
+/// also covers settings that are added later.
 #[test]
 fn every_setting_ignores_blanks_around_its_value() {
     use clap::{CommandFactory as _, FromArgMatches as _};
@@ -250,8 +251,8 @@ fn every_setting_ignores_blanks_around_its_value() {
     let mut tried = 0;
     for argument in serve.get_arguments().filter(|one| one.get_env().is_some()) {
         let name = argument.get_long().unwrap();
-        // The command line does not parse secrets and switches here. The service reads their values
-        // later, and trims them with the same function.
+        // The command line does not parse the values of secrets and switches. The service reads
+        // their values later, and trims them with the same function.
         let is_secret = argument.is_hide_env_values_set();
         if is_secret || !argument.get_action().takes_values() {
             continue;
@@ -377,7 +378,7 @@ async fn a_second_interrupt_ends_the_process_at_once() {
     let directory = TempDir::new().unwrap();
     let variables = [("VESTIBULE_DATABASE_URL", "sqlite:a.db")];
     let mut started = Started::within(directory.path(), &variables);
-    // A running request delays the end of the process.
+    // The client does not finish this request, so the process does not end at the first signal.
     let address = started.base.trim_start_matches("http://").to_owned();
     let mut slow = tokio::net::TcpStream::connect(&address).await.unwrap();
     slow.write_all(b"POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\na")

@@ -1,6 +1,6 @@
-//! Tests of stays: check-in and check-out times of their own, seasons of every year, unconfirmed
-//! bookings, outdated translations, and conditional updates (rules: stays; manuals; translations;
-//! errors).
+//! Tests of stays with their own check-in and check-out times, of seasons that repeat every year,
+//! of unconfirmed bookings, of outdated translations, and of conditional updates (rules: stays;
+//! manuals; translations; errors).
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn view(house: &House<'_>) -> Value {
     house.org.app.stay(&house.token, "").await.data()
 }
 
-/// Returns the text of a file or page whose address begins with that of the guest's page.
+/// Returns the text of a file or page. `rest` follows the address of the guest's page.
 async fn text(house: &House<'_>, rest: &str) -> String {
     let app = house.org.app;
     let url = format!("{}/stay/{}{rest}", app.base, house.token);
@@ -91,8 +91,8 @@ on_both! {
 
     async fn a_late_confirmation_fires_created_until_the_stays_own_check_out_time(app: App) {
         let house = House::build(&app).await;
-        // The time is 21 November, 10:30 in Madrid. A stay that ended at 10:00 fires no event any
-        // more.
+        // The time is 21 November, 10:30 in Madrid. A confirmation fires no event for a stay that
+        // ended at 10:00.
         let leaving = |time: Value| json!({ "checkIn": "2026-11-19", "checkOut": "2026-11-21", "checkOutTime": time });
         for (time, events) in [(json!("10:00"), 0), (json!("12:00"), 1), (Value::Null, 1)] {
             let stay = with(reservation(Some(house.flat)), leaving(time.clone()));

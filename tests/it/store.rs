@@ -1,5 +1,5 @@
-//! Tests of the store on the real schema: every statement can be prepared, and connections, locks
-//! and server errors are handled.
+//! Tests of the store on the real schema: every statement can be prepared, and the store handles
+//! lost connections, locks and errors of PostgreSQL.
 
 use crate::support::App;
 use crate::support::on_both;
@@ -32,8 +32,8 @@ async fn lost_connections_are_replaced() {
         let others =
             "select pid, pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
         let ended: Vec<i32> = client.query(others, &[]).unwrap().iter().map(|row| row.get(0)).collect();
-        // A connection that the server is about to close may still accept a request and lose it.
-        // The loop waits until the server has closed all of them.
+        // A connection that the server is about to close may still accept a request, which is then
+        // lost. The loop waits until the server has closed all of these connections.
         while !client.query("select 1 from pg_stat_activity where pid = any($1)", &[&ended]).unwrap().is_empty() {}
         ended.len()
     })
@@ -86,7 +86,7 @@ async fn a_locked_organization_gets_503_until_it_is_released() {
         (&"service_unavailable".into(), &"SERVICE_UNAVAILABLE".into())
     );
     assert!(response.header("retry-after").is_some());
-    // The limit is five seconds, and half a second for a busy machine.
+    // The limit of a wait is five seconds. The test adds half a second for a busy machine.
     assert!(
         started.elapsed() < std::time::Duration::from_millis(5_500),
         "{:?}",
@@ -103,15 +103,16 @@ async fn a_locked_organization_gets_503_until_it_is_released() {
     );
 }
 
-/// Citus reports an internal error when it loses a worker, and the same work may succeed later.
-/// After a failed statement the write is not applied; after a failed commit its outcome is unknown.
+/// When Citus loses a worker, it reports an internal error. The same write may succeed later. If a
+/// statement failed, the write is not applied. If the commit failed, the outcome of the write is
+/// unknown.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_internal_error_of_the_server_can_be_retried() {
     let Some(app) = App::on_postgres(&[]).await else {
         return;
     };
     if app.server.service.store.is_sharded() {
-        // Distributed tables cannot have triggers.
+        // The test needs a trigger, and distributed tables cannot have triggers.
         return;
     }
     let api = app.org().await.key().await;

@@ -1,5 +1,5 @@
-//! Tests of documents and summaries that other versions stored: a missing field has a default, and
-//! summaries are rewritten.
+//! Tests of documents and summaries that other versions of the service stored. A missing field gets
+//! its default, and the service rewrites outdated summaries.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -11,8 +11,9 @@ use crate::erasure::furnish;
 use crate::support::house::House;
 use crate::support::{Api, ApiResponse, App, new_id, on_both, serve_flags};
 
-/// The kinds of stored documents: table and kind of each, and a document as release 0.1.0 wrote it
-/// or the first release that had this kind.
+/// Stored documents, one for each table and kind of record. An entry contains the name of the
+/// table, the kind after a dot, and a document as release 0.1.0 wrote it. If release 0.1.0 had no
+/// such document, the first release that had one wrote it.
 const DOCUMENTS: [(&str, &str); 26] = [
     (
         "organization",
@@ -166,7 +167,8 @@ struct StoredScene<'a> {
     preview: String,
 }
 
-/// Stores a calendar feed that is due in many years, so that the service does not fetch it.
+/// Stores a calendar feed. The next fetch of the feed is due in many years, so the service does not
+/// fetch it during the test.
 async fn store_feed(house: &House<'_>) {
     let text = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at, created_at, doc)
         values (?1, ?2, ?3, 'https://calendar.invalid/a.ics', ?4, ?5, ?6)";
@@ -278,12 +280,13 @@ impl<'a> StoredScene<'a> {
             .await;
         assert!(changed > 0, "there is no {document}");
         if !["organization", "api_key", "member", "access_token"].contains(&table) {
-            // Changes the revision, so that the service does not use responses in memory.
+            // This write changes the revision of the organization, so the service does not answer
+            // from memory.
             self.house.org.put("", json!({})).await;
         }
     }
 
-    /// Makes all requests that read the documents of a table. Returns the responses.
+    /// Sends all requests that read the documents of a table. Returns the responses.
     async fn read(&self, document: &str) -> Vec<(String, ApiResponse)> {
         let House {
             org,
@@ -384,8 +387,8 @@ impl<'a> StoredScene<'a> {
     }
 }
 
-/// Returns copies of a document, each without one of its fields or items, with the path of the
-/// missing part.
+/// Returns copies of a document. Each copy lacks one field or list item, and comes with the path of
+/// that part.
 fn without_one(document: &str, doc: &Value) -> Vec<(String, Value)> {
     fn inside(path: &str, value: &Value, copies: &mut Vec<(String, Value)>) {
         match value {
@@ -438,8 +441,8 @@ on_both! {
         for (document, text) in DOCUMENTS {
             let mut doc: Value = serde_json::from_str(text).unwrap();
             if document == "record.reservation" {
-                // The guest of this test has a stay in the flat of the scene, so the reservation
-                // refers to that flat.
+                // The stay of this test's guest must be in the flat of the scene, so the
+                // reservation refers to that flat.
                 doc["propertyId"] = json!(scene.house.flat);
             }
             if document == "portal_preview" {

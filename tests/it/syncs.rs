@@ -1,5 +1,5 @@
-//! Tests of syncs by the platform: invalid records that are skipped, rewritten records, versions,
-//! canonical forms, and reads of changes (rules: sync; records).
+//! Tests of syncs by the platform: skipped invalid records, rewritten records, versions, canonical
+//! forms, and reads of changes (rules: sync; records).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -27,7 +27,8 @@ fn deleted(kind: &str, id: Uuid) -> Value {
     json!({ "kind": kind, "id": id, "isDeleted": true })
 }
 
-/// Sends a sync with these further fields. Returns `data` of the response.
+/// Sends a sync of these records. `body` contains the other fields of the request. Returns `data`
+/// of the response.
 async fn sync(org: &Org<'_>, mut body: Value, records: Value) -> Value {
     body["records"] = records;
     let path = org.path("/sync");
@@ -38,8 +39,8 @@ async fn skip(org: &Org<'_>, records: Value) -> Value {
     sync(org, json!({ "onInvalid": "skip" }), records).await
 }
 
-/// Returns the positions of the rejected records, each with the paths of its issues below the
-/// record.
+/// Returns the positions of the rejected records. With each position it returns the paths of the
+/// issues, relative to the record.
 fn rejected(data: &Value) -> BTreeMap<u64, Vec<String>> {
     let path = |issue: &Value| {
         let steps = issue["path"].as_array().unwrap();
@@ -140,13 +141,14 @@ on_both! {
         let paths: BTreeMap<u64, Vec<String>> = [1_000, 1_001].map(|index| (index, vec!["data.host".to_owned()])).into();
         assert_eq!(rejected(&data), paths);
         assert_eq!(count(&api, "/custom-urls").await, 1_000);
-        // An organization may have 1,000 hosts. In a sync that skips nothing, a deletion or a
-        // changed host frees a place for another host, whatever their order.
+        // An organization may have 1,000 hosts. If a sync does not skip invalid records, a deleted
+        // or changed host makes room for another one, in any order of the records.
         assert_eq!(org.sync(json!([url(ids[1_000], "new.example")])).await.issues(), [HOST]);
         org.sync(json!([url(ids[1_000], "new.example"), deleted("custom_url", ids[0])])).await.data();
         let data = skip(&org, json!([url(ids[1], "newer.example"), url(ids[1_001], "newest.example"), deleted("custom_url", ids[2]), url(ids[1_001], "newest.example")])).await;
         assert_eq!(rejected(&data).into_keys().collect::<Vec<_>>(), [1]);
-        // Another record may have a host that the organization has already.
+        // A further record does not count towards the limit if its host is already a host of the
+        // organization.
         org.sync(json!([url(ids[2], "new.example")])).await.data();
         assert_eq!(count(&api, "/custom-urls").await, 1_001);
     }
@@ -255,8 +257,8 @@ on_both! {
         assert_eq!(send("time", json!("2026-11-21T10:00:00Z")).await, is("time", 0), "versions of another sort are not compared");
         assert_eq!(send("earlier", json!("2026-11-21T10:59:59+01:00")).await, is("time", 1));
         assert_eq!(send("later", json!("2026-11-21T10:00:00.001Z")).await, is("later", 0));
-        // The service also compares the versions of two records in one sync, and the version of a
-        // deletion.
+        // The service compares versions even if both records are in one sync, and even if one of
+        // them is a deletion.
         let gone = |version: &str| json!({ "kind": "tag", "id": tag, "isDeleted": true, "version": version });
         let data = org.sync(json!([gone("2026-11-21T09:00:00Z")])).await.data();
         assert_eq!((data["stale"].as_u64(), count(&api, "/tags").await), (Some(1), 1));
@@ -323,8 +325,7 @@ on_both! {
                 seen.insert(item["id"].as_str().unwrap().to_owned(), item["name"].clone());
                 stamps.push(item["updatedAt"].as_str().unwrap().to_owned());
             }
-            // The reader has already read this record. The record changes again, so the reader gets
-            // it a second time.
+            // The record changes after the reader has read it, so the reader gets it a second time.
             if page == 4 {
                 let first = seen.keys().next().unwrap().parse().unwrap();
                 org.put_record("tag", first, json!({ "name": "third" })).await;
@@ -422,8 +423,8 @@ on_both! {
             assert_eq!(listed(&query).await, vec![(ids, json!(total)); 2], "{query}");
         }
         assert_eq!(api.get("/members?updatedSince=yesterday").await.issues(), ["updatedSince"]);
-        // One sync gives its records different timestamps, and the last ones are in the future. A
-        // member who is written afterwards gets a later timestamp.
+        // One sync gives its records different timestamps, and the last timestamps are in the
+        // future. A member that is written after the sync gets a still later timestamp.
         let tags: Vec<Value> = (0..30).map(|number| record("tag", new_id(), &json!({ "name": format!("T {number}") }))).collect();
         org.sync(json!(tags)).await.data();
         let last = api.get("/tags?updatedSince=2026-11-21T09:30:00Z&limit=100").await.data();

@@ -20,7 +20,7 @@ async fn import(api: &Api, kind: &str, csv: &str, more: Value) -> crate::support
     api.post("/records/import", body).await
 }
 
-/// Returns the numbers of new, changed and unchanged records.
+/// Returns how many records the import added, changed and left unchanged.
 fn counts(imported: &Value) -> [u64; 3] {
     ["added", "changed", "unchanged"].map(|name| imported[name].as_u64().unwrap())
 }
@@ -69,7 +69,7 @@ on_both! {
         app.clock.advance(Duration::from_secs(1));
         assert_eq!(counts(&import(&api, "property", FLATS, json!({})).await.data()), [0, 0, 2]);
         assert_eq!(api.get("/properties").await.data(), flats);
-        // An empty cell and a missing column keep the field's value.
+        // If a cell is empty or a column is missing, the field does not change.
         let fewer = "external_id;name;wifiName\na1;Flat One;\na2;Flat 2;\n";
         assert_eq!(counts(&import(&api, "property", fewer, json!({})).await.data()), [0, 1, 1]);
         let flats = api.get("/properties").await.data();
@@ -114,7 +114,8 @@ on_both! {
         let stay = api.get("/reservations").await.data()[0].clone();
         assert_eq!((&stay["guest"]["firstName"], &stay["checkIn"], &stay["propertyId"], &stay["status"]), (&json!("Ada"), &json!("2026-12-11"), &json!(home), &json!("confirmed")));
         assert_eq!(stay["bookedAt"], "2026-11-02T10:00:00.000Z");
-        // A row may refer to a flat of the platform by its id. The import does not change the flat.
+        // A row may name a flat of the platform by the flat's id. The import does not change that
+        // flat.
         let theirs = import(&api, "reservation", &csv.replace("Flat", &home.to_string()).replace("r1", "r2"), json!({ "columns": { "Alojamiento": "propertyId" }, "dateFormat": "%d/%m/%Y" })).await.data();
         assert_eq!(theirs["ignoredColumns"], json!(["Hu\u{e9}sped"]));
     }
@@ -138,19 +139,19 @@ on_both! {
         expected.sort_by_key(ToString::to_string);
         assert_eq!(values().await, expected);
         assert_eq!(counts(&import(&api, "property", csv, json!({})).await.data()), [0, 0, 2]);
-        // An empty cell keeps the value of a custom field.
+        // If a cell is empty, the custom field does not change.
         let fewer = "external_id,custom.floor,custom.door code\nf1,,4712\n";
         assert_eq!(counts(&import(&api, "property", fewer, json!({})).await.data()), [0, 1, 0]);
         assert!(values().await.contains(&json!({ code.to_string(): "4712", floor.to_string(): "2" })));
-        // Two custom fields have the same name, so the import asks for a column with the field's
-        // id.
+        // Two custom fields have the same name. The import therefore refuses a column with that
+        // name, and asks for a column with the id of the field.
         api.post("/records", json!({ "records": [field(crate::support::new_id(), "floor")] })).await.data();
         let dry_run = import(&api, "property", "external_id,Floor\nf1,4\n", json!({ "dryRun": true })).await.data();
         assert!(errors(&dry_run)[0].2.contains(&format!("customFields.{floor}")), "{dry_run}");
     }
 
-    /// The guide to exports lists the columns of other systems. The test imports a file with these
-    /// columns, and runs each command of the guide twice.
+    /// The guide to exports lists the columns of the exports of other systems. The test imports a
+    /// file with these columns, and runs each command of the guide twice.
     async fn the_columns_of_the_guide_to_exports_are_imported(app: App) {
         let org = app.org().await;
         let api = org.key().await;
@@ -174,7 +175,8 @@ on_both! {
                 other => panic!("{other} has no example"),
             };
             let mut cells: Vec<(&str, String)> = columns.iter().map(|(header, field)| (*header, cell(field))).collect();
-            // Each of these headers is recognized as the name of a field.
+            // The import recognizes each of these headers as the name of a field. The test adds the
+            // headers of fields that the export lacks.
             for (header, field) in [("Check-in", "checkIn"), ("Check out", "checkOut"), ("Property", "propertyId"), ("Channel", "channel")] {
                 if !columns.values().any(|known| *known == field) {
                     cells.push((header, cell(field)));

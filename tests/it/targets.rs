@@ -10,11 +10,12 @@ use serde_json::json;
 
 use crate::support::{App, Org};
 
-/// A credential may have 100 active subscriptions. Each credential of a test creates fewer.
+/// Maximum number of targets for which a test uses one credential. It is below the limit of 100
+/// active subscriptions.
 const TARGETS_PER_KEY: usize = 90;
 
-/// A special-purpose range: its first and last address, and the addresses just outside it if they
-/// are public.
+/// A special-purpose range: its first and last address, and the addresses before and after it if
+/// these are public.
 struct Range {
     what: &'static str,
     first: &'static str,
@@ -236,8 +237,8 @@ const RANGES: [Range; 36] = [
     ),
 ];
 
-/// IPv4 addresses that the tests put into IPv6 addresses, each with whether the service may accept
-/// it.
+/// IPv4 addresses that the tests put into IPv6 addresses, and whether the service may accept each
+/// of them.
 const WRAPPED: [(&str, bool); 10] = [
     ("10.0.0.8", false),
     ("100.64.0.1", false),
@@ -393,7 +394,7 @@ const HOSTILE: [(&str, &[&str]); 22] = [
     (
         "wrapped in other ways than by a /96",
         &[
-            // These addresses have prefixes of 48, 56 and 64 bits (RFC 6052).
+            // These NAT64 addresses have prefixes of 48, 56 and 64 bits (RFC 6052).
             "https://[64:ff9b:1:a00:0:100::]/", "https://[64:ff9b:1:7f00:0:100::]/", "https://[64:ff9b:1:c0a8:1:100::]/",
             "https://[64:ff9b:1:7f:0:1::]/", "https://[64:ff9b:1:0:7f:0:100:0]/", "https://[64:ff9b:1:ffff:ffff:ffff:ffff:ffff]/",
             "https://[64:ff9b:2::10.0.0.1]/", "https://[64:ff9b:0:1::10.0.0.1]/",
@@ -527,7 +528,7 @@ const HARMLESS: [&str; 58] = [
     "https://[2001:4860:4860::8888]/",
 ];
 
-/// Special addresses that are globally reachable according to both registries.
+/// Addresses in special-purpose ranges that both registries list as globally reachable.
 const GLOBALLY_REACHABLE: [&str; 5] = [
     "192.31.196.1",
     "192.52.193.1",
@@ -575,7 +576,7 @@ fn wrappers(ip: Ipv4Addr) -> [Ipv6Addr; 4] {
     ]
 }
 
-/// Returns the targets that must be refused, each with the reason.
+/// Returns the targets that the service must refuse, each with the reason.
 fn hostile() -> Vec<(&'static str, String)> {
     let mut all: Vec<(&str, String)> = HOSTILE
         .iter()
@@ -588,8 +589,8 @@ fn hostile() -> Vec<(&'static str, String)> {
         let inner: Ipv4Addr = inner.parse().unwrap();
         let [a, b, c, d] = inner.octets();
         all.extend(wrappers(inner).map(|ip| ("wrapped", url_of(ip.into()))));
-        // This form has been deprecated since 2006, but some machines still connect to the IPv4
-        // address in it.
+        // IPv4-compatible IPv6 addresses have been deprecated since 2006. Nevertheless some
+        // machines still connect to the IPv4 address in them.
         all.push(("IPv4-compatible", url_of(inner.to_ipv6_compatible().into())));
         all.push(("local NAT64", format!("https://[64:ff9b:1::{inner}]/")));
         for text in [
@@ -609,7 +610,7 @@ fn hostile() -> Vec<(&'static str, String)> {
     all
 }
 
-/// Returns the targets that must be accepted.
+/// Returns the targets that the service must accept.
 fn harmless() -> Vec<String> {
     let mut all: Vec<String> = HARMLESS.iter().map(|url| (*url).to_owned()).collect();
     let outside = RANGES
@@ -624,13 +625,14 @@ fn harmless() -> Vec<String> {
     all
 }
 
-/// Returns a target with this number of characters.
+/// Returns the URL of a target with this number of characters.
 fn long(characters: usize) -> String {
     let start = "https://hooks.example/";
     format!("{start}{}", "x".repeat(characters - start.len()))
 }
 
-/// Subscribes targets that must be refused. Returns a description of each one that was accepted.
+/// Subscribes targets that the service must refuse. Returns a description of each target that it
+/// accepted.
 async fn refusal_of(org: &Org<'_>, urls: &[(&str, String)]) -> Vec<String> {
     let api = org.key().await;
     let mut wrong = Vec::new();

@@ -9,7 +9,7 @@ use crate::manuals::texts;
 use crate::precheck::{change, create, path, read, translation, try_create, with};
 use crate::support::{Api, ApiResponse, App, on_both};
 
-/// Writes an entry of a text by hand.
+/// Writes the entry of a text in this language, so that no machine translates it.
 async fn write(api: &Api, text: &Value, language: &str, version: &str) -> ApiResponse {
     let path = format!(
         "/translations/{}/entries/{language}",
@@ -36,8 +36,8 @@ async fn text(api: &Api, source_table: &str, version: &str) -> Value {
         .clone()
 }
 
-/// Creates two texts for each of three source tables: the first is as long as the field permits,
-/// the second has a longer entry.
+/// Creates two texts for each of three source tables: the entry of the first text is as long as the
+/// field permits, and that of the second is longer.
 async fn fitting_and_too_long(api: &Api, longest: usize) -> [[Value; 2]; 3] {
     let mut created = [const { [Value::Null, Value::Null] }; 3];
     for ([fits, long], source) in
@@ -145,13 +145,13 @@ on_both! {
         assert_eq!(change(&api, &step, json!({ "displayTitleMlTextId": titles[1] })).await.issues(), ["data.displayTitleMlTextId"]);
         assert_eq!(try_create(&api, "main", json!({ "displayTitleMlTextId": titles[1] })).await.issues(), ["displayTitleMlTextId"]);
         assert_eq!(api.patch(&manual_path, json!({ "data": { "titleId": manual_titles[1] } })).await.issues(), ["data.titleId"]);
-        // A field that permits longer texts can link the text and keeps the link. The text is too
-        // long for a title.
+        // Another field of the step permits longer texts, so the step may link the text there. A
+        // repeated update does not change that link. The text is too long for a title.
         let subtitle = json!({ "displayTitleMlTextId": titles[0], "guestDescriptionMlTextId": titles[1] });
         change(&api, &step, subtitle.clone()).await.data();
         change(&api, &step, subtitle).await.data();
         api.patch(&manual_path, json!({ "data": { "titleId": manual_titles[0], "descriptionId": manual_titles[1] } })).await.data();
-        // The step now uses the text as its title as well, so the limit of titles applies.
+        // The step now links the text as its title too, so the limit of titles applies to the text.
         assert_eq!(write(&api, &titles[0], "de", &"x".repeat(201)).await.issues(), ["text"]);
 
         let [_, bodies, _] = fitting_and_too_long(&api, 5000).await;
@@ -185,7 +185,7 @@ on_both! {
             assert_eq!(write(&api, &street["titleId"], "en", taken).await.error(409)["code"], "CONFLICT", "{taken}");
         }
         assert_eq!(read_category(&api, &street).await, street, "nothing is saved");
-        // The rule for English titles applies to English of every region.
+        // The rule for English titles applies to entries in English of any region.
         assert_eq!(write(&api, &street["titleId"], "en-GB", "Arrival").await.error(409)["code"], "CONFLICT");
         assert_eq!(write(&api, &street["titleId"], "en", " STRASSE ").await.data()["text"], "STRASSE", "no other has it");
         let renamed = read_category(&api, &street).await;
@@ -199,7 +199,7 @@ on_both! {
     }
 }
 
-// Tests of the resources that a changed text changes, and of the permissions for that.
+// Tests of the resources that change together with a text, and of the permissions for that change.
 on_both! {
     async fn changing_the_english_text_of_a_portal_changes_the_portal(app: App) {
         let org = app.org().await;
@@ -256,7 +256,7 @@ on_both! {
         let row = api.get("/precheck-steps").await.data();
         let listed = row.as_array().unwrap().iter().find(|row| row["id"] == other["id"]).unwrap()["updatedAt"].clone();
         assert_eq!(listed, json!(before[1]), "the list says so, too");
-        // A change of the text through one of the steps has the same effect.
+        // If the text is changed through one of the steps that use it, the effect is the same.
         change(&api, &one, json!({ "displayTitle": "Farewell" })).await.data();
         let after = moments().await;
         assert!(after[0] > before[0] && after[1] > before[1] && after[2] == before[2], "{before:?} {after:?}");
@@ -295,14 +295,14 @@ on_both! {
         let api = org.key().await;
         let (across, empty) = (org.tag().await, org.tag().await);
         let (mine, theirs) = (org.property(None, &[across]).await, org.property(None, &[across]).await);
-        // No portal is assigned to these two properties directly, so they get the portal of their
-        // tag.
+        // No portal is assigned directly to these two properties. Each therefore gets the portal
+        // that is assigned to its tag.
         let (beside, _) = (org.property(None, &[across]).await, org.property(None, &[across]).await);
         let limited = org.limited(&[mine, beside]).await;
         let places = [json!({ "propertyIds": [mine] }), json!({ "propertyIds": [theirs] }), json!({ "tagIds": [across] }), json!({ "tagIds": [empty] }), json!({})];
         let [own, foreign, shared, nobodys, loose] = [0, 1, 2, 3, 4];
-        // Each row has a resource, its assignment, and the expected status of a read and of a
-        // write.
+        // Each row has a resource, its assignment, its text, and the expected status of a read and
+        // of a write of the text.
         let mut table = Vec::new();
         for (place, reads, writes) in [(own, 200, 200), (foreign, 404, 404), (shared, 200, 200), (nobodys, 404, 404), (loose, 200, 200)] {
             let step = create(&api, "main", json!({ "displayTitle": "Title" })).await;
@@ -355,8 +355,8 @@ on_both! {
         change(&limited, &own, json!({ "displayTitle": "Mine", "nickname": "Mine" })).await.error(403);
         assert_eq!(texts(&api, &shared).await, json!([["en", "Shared", false]]));
         assert_eq!(read(&api, &own).await["nickname"], "main", "nothing is saved");
-        // Writing the same text again is no change, and the caller may replace it by a text of
-        // their own.
+        // If the caller writes the text that the step already shows, nothing changes, so the
+        // service accepts the write. The caller may also replace the shared text by a new one.
         change(&limited, &own, json!({ "displayTitle": "Shared", "nickname": "Mine" })).await.data();
         write(&limited, &shared, "en", "Shared").await.data();
         change(&limited, &own, json!({ "displayTitle": null })).await.data();
@@ -391,7 +391,8 @@ on_both! {
             limited.patch(&path, json!({ "data": fields })).await.error(404);
         }
         change(&limited, &step, json!({ "questions": questions(&free, &free) })).await.data();
-        // A step keeps a link that it already has, even if others use the text as well.
+        // If a step already links the text, the caller may send that link again, even if other
+        // resources use the text too.
         let kept = create(&api, "main", json!({ "displayTitleMlTextId": title })).await;
         assign(&api, "precheck_step", &kept, json!({ "propertyIds": [mine] })).await;
         change(&limited, &kept, json!({ "displayTitleMlTextId": title, "nickname": "Kept" })).await.data();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::house::{House, id};
 use crate::support::{App, new_id, on_both};
 
-/// Returns the entries of a text: language and text.
+/// Returns the language and the text of each entry of a text.
 async fn versions(house: &House<'_>, text: &Value) -> Vec<(String, String)> {
     let path = format!("/translations/{}/entries", text.as_str().unwrap());
     let entries = house.api.get(&path).await.data();
@@ -65,7 +65,8 @@ on_both! {
         let seen = house.step_view(id(&step["id"]), "es").await;
         assert_eq!(seen["questions"][0]["text"], "¿Cómo viaja?");
 
-        // The update keeps the question with an id, and creates the texts of the new one.
+        // The update contains the id of the existing question, so that question stays. The service
+        // creates its new text.
         let kept = json!({ "id": question["id"], "kind": "single_select", "texts": { "en": "How will you come?" }, "options": question["options"] });
         house.update(id(&step["id"]), json!({ "questions": [kept] })).await.data();
         let changed = read().await;

@@ -1,5 +1,5 @@
-//! Tests of a service that has its own TLS certificate: HTTP/1.1 and HTTP/2, limits, invalid files,
-//! and changed files.
+//! Tests of a service that has a TLS certificate itself: HTTP/1.1 and HTTP/2, limits, invalid
+//! files, and changed files.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -44,7 +44,7 @@ impl Files {
         (files, certificate)
     }
 
-    /// Writes another certificate with another key. Returns the certificate.
+    /// Writes a new certificate and a new key to the two files. Returns the certificate.
     fn renew(&self) -> CertificateDer<'static> {
         let CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -96,7 +96,7 @@ async fn connect(base: &str, connector: &TlsConnector) -> TlsStream<TcpStream> {
         .unwrap()
 }
 
-/// Reads until the server closes the connection. Returns the text.
+/// Reads until the server closes the connection. Returns the text that it read.
 async fn rest(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> String {
     let mut received = Vec::new();
     timeout(SOON, stream.read_to_end(&mut received))
@@ -164,9 +164,9 @@ async fn http_1_and_http_2_are_served_over_tls() {
     );
 }
 
-/// The server disconnects a client that does not finish its handshake, at whatever point it stops.
-/// Until then other clients are served, even if such clients use every connection that the server
-/// accepts.
+/// The server disconnects a client that does not finish its TLS handshake, at whatever point the
+/// client stops. Until then the server also serves other clients, even if unfinished handshakes use
+/// every connection that it accepts.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unfinished_tls_handshake_does_not_delay_other_clients() {
     let (files, certificate) = Files::new();
@@ -222,7 +222,7 @@ async fn an_unfinished_tls_handshake_does_not_delay_other_clients() {
     });
     join_all(ends).await;
     assert!(start.elapsed() >= IDLE_TIMEOUT && start.elapsed() < SOON);
-    // After the handshake the usual limits of connections apply.
+    // After the TLS handshake, the same limits apply as to a connection without TLS.
     let mut idle = connect(&short.base, &connector(&[&certificate])).await;
     drop(
         timeout(SOON, idle.read_to_end(&mut Vec::new()))
@@ -290,8 +290,8 @@ async fn a_plain_http_client_gets_an_answer_and_is_disconnected() {
     );
 }
 
-/// A request that has begun gets its response although the server is stopping. A client in the
-/// middle of a handshake does not delay the stop.
+/// The server is stopping. A request that began before still gets its response. A client in the
+/// middle of a TLS handshake does not delay the stop.
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_over_tls_completes_running_requests() {
     let (files, certificate) = Files::new();
@@ -333,7 +333,7 @@ async fn shutdown_over_tls_completes_running_requests() {
     );
 }
 
-/// Returns the error of a server that refuses to start with these flags.
+/// Returns the error message of a server, which must refuse to start with these flags.
 fn refusal(flags: &[String]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("t.db").display());
@@ -389,8 +389,8 @@ fn invalid_tls_files_are_reported_at_start() {
     assert!(refusal(&flags).contains("certificate.pem: No such file"));
 }
 
-/// On SIGHUP the server reads the files again for new connections. It logs an invalid file and
-/// keeps the old certificate. Open connections are not affected.
+/// On SIGHUP the server reads the certificate files again, for new connections only. If a file is
+/// invalid, the server logs that and continues to use the old certificate.
 #[tokio::test(flavor = "multi_thread")]
 async fn sighup_reloads_the_certificate() {
     let (files, first) = Files::new();
@@ -442,7 +442,7 @@ async fn sighup_reloads_the_certificate() {
     assert_eq!(node.lines("and not now").len(), 1);
     assert_eq!(shown().await, second);
 
-    // The certificate file is a named pipe without a writer. The server does not wait for it.
+    // The certificate file is a named pipe without a writer. The server does not wait for a writer.
     std::fs::remove_file(files.certificate()).unwrap();
     let piped = std::process::Command::new("mkfifo")
         .arg(files.certificate())

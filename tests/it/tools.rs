@@ -1,4 +1,4 @@
-//! Tests of the tool interface, with which assistants call operations (rules: tools).
+//! Tests of the tool interface. Assistants call operations through it (rules: tools).
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ async fn rpc(app: &App, api: &Api, method: &str, params: Value) -> Value {
     rpc_at(app, api, "/mcp", method, params).await
 }
 
-/// Returns the names of the tools that a path lists.
+/// Returns the names of the tools in the list at a path.
 async fn listed(app: &App, api: &Api, path: &str) -> BTreeSet<String> {
     let response = rpc_at(app, api, path, "tools/list", json!({})).await;
     let tools = response["result"]["tools"]
@@ -46,7 +46,7 @@ async fn listed(app: &App, api: &Api, path: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the operations that are offered as tools.
+/// Returns the operations that the tool interface offers.
 fn declared() -> impl Iterator<Item = &'static Operation> {
     vestibule::app::app()
         .operations
@@ -74,7 +74,8 @@ async fn call(app: &App, api: &Api, name: &str, arguments: Value) -> Value {
         .clone()
 }
 
-/// Returns the published schema of an operation's limit. Returns `None` if it takes no limit.
+/// Returns the published schema of the argument `limit` of an operation. Returns `None` if the
+/// operation has no such argument.
 fn limit_of(operation: &Operation) -> Option<Value> {
     let schema = operation.input_schema(&mut inline_generator());
     schema["properties"].get("limit").cloned()
@@ -85,7 +86,7 @@ fn refusal(result: &Value) -> Value {
     serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
 }
 
-/// Sends a message of the protocol with this `Origin`, like a script of a page.
+/// Sends a protocol message with this `Origin` header, as a script in a web page does.
 async fn from_page(app: &App, api: &Api, origin: Option<&str>) -> ApiResponse {
     let request = app
         .http
@@ -102,7 +103,7 @@ async fn from_page(app: &App, api: &Api, origin: Option<&str>) -> ApiResponse {
 }
 
 on_both! {
-    /// Protocol revision 2026-07-28 has no `initialize`; older revisions have it.
+    /// Protocol revision 2026-07-28 has no message `initialize`. Older revisions have one.
     async fn a_stateless_revision_has_no_initialize(app: App) {
         let token = app.org().await.key().await.token.unwrap();
         let initialize = |version: &str| {
@@ -159,7 +160,8 @@ on_both! {
         assert_eq!(listed["isError"], false, "{listed}");
         let created = call(&app, &api, "createPortal", json!({ "name": "Casa", "isDefault": null })).await;
         assert_eq!(created["isError"], false, "{created}");
-        // A required argument is still required, and a nullable argument still receives null.
+        // Null does not replace a required argument, so the service refuses this call. If a field
+        // may be null, the operation receives the null.
         let nameless = refusal(&call(&app, &api, "createPortal", json!({ "name": null })).await);
         assert_eq!(nameless["code"], "VALIDATION_ERROR");
         let id = &created["structuredContent"]["data"]["id"];
@@ -168,7 +170,7 @@ on_both! {
         let cleared = call(&app, &api, "updatePortal", json!({ "id": id, "data": { "supportPhone": null } })).await;
         assert_eq!(cleared["isError"], false, "{cleared}");
         assert!(cleared["structuredContent"]["data"]["supportPhone"].is_null(), "{cleared}");
-        // Null within `data` also means that the field is not sent, if the field is not nullable.
+        // If a field within `data` may not be null, the service treats null as a missing field.
         let kept = call(&app, &api, "updatePortal", json!({ "id": id, "data": { "name": null, "isDefault": null, "supportPhone": null } })).await;
         assert_eq!(kept["isError"], false, "{kept}");
         assert_eq!(kept["structuredContent"]["data"]["name"], "Casa");
@@ -186,7 +188,7 @@ on_both! {
         let refused = from_page(&app, &api, None).await;
         assert_eq!(refused.error(429)["code"], "RATE_LIMITED");
         assert_eq!((refused.header("retry-after"), refused.header("x-ratelimit-remaining")), (Some("60"), Some("0")));
-        // A tool call over the limit is refused in the form of the protocol.
+        // A tool call above the rate limit gets a refusal in the form of the tool protocol.
         let limited = refusal(&call(&app, &api, "listTags", json!({})).await);
         assert_eq!((&limited["code"], &limited["details"]["retryAfterSeconds"]), (&json!("RATE_LIMITED"), &json!(60)));
         assert_eq!(from_page(&app, &org.key().await, None).await.status, 200);
@@ -249,8 +251,8 @@ on_both! {
             let reported = refused.body["error"]["details"]["issues"][0]["message"].as_str().unwrap();
             assert!(reported.contains("assignments, brandings, manuals, portals, records, reservations, search, steps, translations"), "{reported}");
         }
-        // A caller without a token gets the same response at every path, except that the read-only
-        // path names its own metadata.
+        // A caller without a token gets the same response at every path but one. The response at
+        // the read-only path names the metadata document of that path.
         let mut challenges = BTreeSet::new();
         for path in ["/mcp", "/mcp/read-only", "/mcp?toolsets=portals", "/mcp?toolsets=doors"] {
             let refused = ApiResponse::of(app.http.post(format!("{}{path}", app.base)).json(&json!({}))).await;
@@ -285,8 +287,8 @@ on_both! {
             assert_eq!((response.status, response.header("content-type")), (400, Some("application/json")), "{body}");
             assert_eq!((&response.body["error"]["code"], &response.body["id"]), (&json!(code), &id), "{body}");
         }
-        // A body without a content type is read as JSON. If the client accepts neither JSON nor an
-        // event stream, the response is a 406 with a JSON body.
+        // The service reads a body without a content type as JSON. If the client accepts neither
+        // JSON nor an event stream, the response is a 406 with a JSON body.
         assert_eq!(ApiResponse::of(post(&app, &api, "/mcp").body(ping.to_string())).await.status, 200);
         let request = app.http.post(format!("{}/mcp", app.base)).bearer_auth(api.token.as_deref().unwrap()).header("accept", "text/html");
         let refused = ApiResponse::of(request.json(&ping)).await;
@@ -358,8 +360,8 @@ on_both! {
             };
             let answer = call(&app, &api, operation.id, arguments).await;
             let content = &answer["structuredContent"];
-            // For a list without pages, the test counts the items. More than 20 items exist, so 20
-            // items mean that the default limit of tools applies.
+            // If a list has no pages, the test counts its items. More than 20 items exist, so
+            // exactly 20 items show that the default limit of tools applies.
             let items = content["data"].as_array().or_else(|| content["data"]["items"].as_array()).map(Vec::len);
             let returned = match operation.paging {
                 Some(_) => content["pagination"]["limit"].as_u64(),
@@ -449,7 +451,7 @@ fn every_tool_belongs_to_a_toolset_and_has_its_own_description() {
             "{}",
             operation.id
         );
-        // Every operation that a description names must exist.
+        // A description may name other operations. Each of these operations must exist.
         for name in operation
             .about
             .split('`')
@@ -514,8 +516,8 @@ fn tool_schemas_have_no_array_of_types() {
     }
 }
 
-/// A language model reads every item, so a list that has a limit returns 20 items by default. REST
-/// has defaults of its own.
+/// A language model reads every item of a list. A list with a limit therefore returns 20 items by
+/// default as a tool. REST has other defaults.
 #[test]
 fn the_schema_of_a_list_tool_has_a_default_limit_of_20() {
     let tools = vestibule_http::surface::tools(vestibule::app::app());

@@ -21,7 +21,7 @@ use crate::support::{ApiResponse, PLATFORM_KEY, new_id, postgres, reservation};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";
 
-/// A collector on loopback that keeps every span that it receives.
+/// A collector on loopback. It stores every span that it receives.
 struct Collector {
     endpoint: String,
     heard: Arc<Mutex<Vec<Value>>>,
@@ -93,7 +93,8 @@ fn named<'s>(spans: &'s [Value], name: &str) -> Vec<&'s Value> {
     spans.iter().filter(|span| span["name"] == name).collect()
 }
 
-/// Follows a change from the platform's request, which is part of a trace, to its webhook.
+/// Sends a change whose request is part of a trace. Checks the spans of that trace, from the
+/// platform's request to the webhook.
 #[expect(
     clippy::too_many_lines,
     reason = "one story, from the request to the webhook"
@@ -222,8 +223,8 @@ async fn is_traced(database_url: &str) {
         &json!({ "stringValue": "reservation.created" })
     );
 
-    // The caller does not sample this trace, so the service does not sample it either. The webhooks
-    // carry the same flag.
+    // The `traceparent` of this request says that the caller does not sample the trace, so the
+    // service does not sample it either. The `traceparent` of the webhooks says the same.
     let unsampled = "c0ffee".repeat(6)[..32].to_owned();
     let records = json!({ "records": [{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }] });
     let sync = platform
@@ -238,7 +239,7 @@ async fn is_traced(database_url: &str) {
     );
 
     // A request without `traceparent` begins a trace whose id is the request's id. The second
-    // request belongs to the trace that is not sampled.
+    // request belongs to the trace `unsampled`, which the caller does not sample.
     let read = api.get("/portals").await;
     let own = read.body["meta"]["requestId"]
         .as_str()
@@ -305,8 +306,8 @@ async fn a_change_is_traced_to_its_webhook_on_postgres() {
     is_traced(&url).await;
 }
 
-/// The collector accepts connections and never responds. Spans are lost, but requests are not
-/// delayed.
+/// The collector accepts connections and never responds. The service loses its spans, but does not
+/// delay requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_collector_does_not_delay_requests() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -321,7 +322,7 @@ async fn a_silent_collector_does_not_delay_requests() {
     let lost = loop {
         let request_start = Instant::now();
         assert_eq!(api.get("/portals").await.status, 200);
-        // A request that waited for the collector would take five seconds.
+        // If a request waited for the collector, it would take five seconds.
         assert!(request_start.elapsed() < Duration::from_secs(4));
         let metrics = node.text("/metrics").await;
         let lost: u64 = metrics
@@ -360,7 +361,7 @@ async fn a_silent_collector_does_not_delay_requests() {
     );
 }
 
-/// A request that runs while the process stops is traced as well.
+/// The service also traces a request that is still running when the process stops.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_that_end_during_shutdown_are_traced() {
     let collector = Collector::start().await;
@@ -379,8 +380,8 @@ async fn requests_that_end_during_shutdown_are_traced() {
     stream.write_all(head.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     node.signal("-TERM");
-    // After this wait, every other request has ended. Only the unfinished one keeps the process
-    // running.
+    // After this wait, every other request has ended. The process continues only because of the
+    // unfinished request.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(node.logged("stopping"), 1);
     stream.write_all(body.as_bytes()).await.unwrap();

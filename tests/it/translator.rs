@@ -1,8 +1,8 @@
 //! Tests of machine translation in the background (rules: translations#machine-translation;
 //! portals#copy).
 //!
-//! Most servers in these tests have no translator. A test creates a translator on the server's
-//! database and decides when it runs.
+//! Most servers in these tests start no translator. Instead a test creates a translator on the
+//! database of the server, and decides when that translator runs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,8 +26,8 @@ const LEASE: Duration = Duration::from_secs(16);
 /// `[es] Hello`.
 pub struct TranslationProvider {
     server: HttpServer,
-    /// Status and body of the service's response while it refuses to translate; `None` while it
-    /// translates.
+    /// Status and body of the response with which the provider refuses to translate. `None` while
+    /// the provider translates.
     refusal: Arc<Mutex<Option<(u16, String)>>>,
     is_held: watch::Sender<bool>,
 }
@@ -71,7 +71,7 @@ impl TranslationProvider {
         *self.refusal.lock().unwrap() = None;
     }
 
-    /// Holds back all responses until [`TranslationProvider::release`].
+    /// Delays all responses of the provider until [`TranslationProvider::release`].
     fn hold(&self) {
         self.is_held.send_replace(true);
     }
@@ -80,7 +80,8 @@ impl TranslationProvider {
         self.is_held.send_replace(false);
     }
 
-    /// Returns the bodies of the requests since the last call, ordered by language and text.
+    /// Returns the bodies of the requests that the provider got since the last call, ordered by
+    /// language and text.
     fn requests(&self) -> Vec<Value> {
         let requests = self.server.take_requests();
         let mut bodies: Vec<Value> = requests.iter().map(RecordedRequest::json).collect();
@@ -99,7 +100,7 @@ impl TranslationProvider {
     }
 }
 
-/// Returns the status and the body of an answer that translates.
+/// Returns the status and the body of the response that translates the text of a request.
 fn translation(request: &RecordedRequest) -> (u16, String) {
     if request.method() != "POST" || request.target() != "/translate" {
         return (404, String::new());
@@ -114,7 +115,8 @@ fn translation(request: &RecordedRequest) -> (u16, String) {
     (200, answer.to_string())
 }
 
-/// Starts one run of a translator. The task returns the number of attempts.
+/// Starts one run of a translator as a task. The task returns how many translations the run
+/// attempted.
 fn begin(translator: &Translator) -> JoinHandle<usize> {
     let translator = translator.clone();
     tokio::spawn(async move { translator.step().await })
@@ -129,7 +131,7 @@ async fn create(api: &Api, text: &str) -> String {
         .to_owned()
 }
 
-/// Writes an entry of a text by hand.
+/// Writes the entry of a text in this language, so that no machine translates it.
 async fn write(api: &Api, id: &str, language: &str, text: &str) -> Value {
     api.ok(
         Method::PUT,
@@ -139,7 +141,8 @@ async fn write(api: &Api, id: &str, language: &str, text: &str) -> Value {
     .await
 }
 
-/// Returns the entries of a text: language, text, and whether each is a machine translation.
+/// Returns the language and the text of each entry of a text, and whether the entry is a machine
+/// translation.
 async fn versions(api: &Api, id: &str) -> Value {
     let entries = api.get(&format!("/translations/{id}/entries")).await.data();
     let version = |entry: &Value| {
@@ -332,7 +335,7 @@ on_both! {
         let provider = TranslationProvider::start().await;
         let translator = provider.translator(&app, None);
         let api = app.org().await.key().await;
-        // A translation is five characters longer than its text, because of its prefix. The
+        // The provider's prefix makes each translation five characters longer than the text. The
         // translation of the second text would exceed the limit of 200 characters.
         let (fits, long) = ("x".repeat(195), "y".repeat(196));
         let portal = api.post("/portals", json!({ "name": "Casa", "specialOfferTitle": fits })).await.data();
@@ -431,8 +434,8 @@ on_both! {
     }
 }
 
-/// A SQLite database has one process, so a new process can take over jobs that an earlier process
-/// had claimed.
+/// Only one process uses a SQLite database. A new process can therefore take over jobs that an
+/// earlier process had claimed, without waiting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_the_next_process_takes_over_jobs_at_once() {
     let provider = TranslationProvider::start().await;

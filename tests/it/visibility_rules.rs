@@ -1,5 +1,5 @@
-//! Tests of the validation of visibility rules: each issue has the path of the wrong field (rules:
-//! manuals#visibility).
+//! Tests of the validation of visibility rules. Each issue contains the path of the wrong field
+//! (rules: manuals#visibility).
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Tests of the delivery log, redelivery, pings, rotated secrets, and subscriptions that end with
-//! their credential (rules: webhooks#log; webhooks#ends).
+//! Tests of the delivery log, redelivery, pings and the rotation of secrets. Tests of subscriptions
+//! that end together with their credential (rules: webhooks#log; webhooks#ends).
 
 use std::time::Duration;
 use strum::VariantArray;
@@ -18,7 +18,7 @@ use crate::support::receiver::{Receiver, retried, signature, subscribe, until, u
 use crate::support::{Api, App, Org, new_id, on_both, on_both_with, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Time for which a delivery that has ended stays in the log.
+/// The log contains an ended delivery for this time.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
 /// An HTTPS address on which nothing listens.
 const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/";
@@ -38,8 +38,8 @@ fn redelivery(subscription: &Value, delivery: &str) -> String {
     path(subscription, &format!("/deliveries/{delivery}/redeliver"))
 }
 
-/// Waits until the log satisfies `condition`, and returns it. Advances the clock, so that retries
-/// become due.
+/// Waits until the log satisfies `condition`. Meanwhile advances the clock, so that retries become
+/// due. Returns the log.
 async fn until_log(
     app: &App,
     api: &Api,
@@ -140,8 +140,8 @@ on_both_with! {
         let log = until_read(&api, &deliveries, |log| log[0]["status"] == "delivered").await;
         assert_eq!((log.as_array().unwrap().len(), attempts(&log[0])), (1, 3));
 
-        // The delivery had no visible data and was not sent. It can be sent when the reservation is
-        // visible again.
+        // The data of this delivery is not visible, so the service does not send the delivery.
+        // After the reservation is visible again, the service can send it.
         org.delete_record("reservation", stay).await;
         api.post(&again, json!({})).await.data();
         until_read(&api, &deliveries, |log| log[0]["status"] == "discarded").await;
@@ -280,7 +280,8 @@ on_both_with! {
                 break log;
             }
         };
-        // The log of a disabled subscription can still be read, with the record of each delivery.
+        // The log of a disabled subscription can still be read. It still names the record of each
+        // delivery.
         let failed = statuses(&log).into_iter().filter(|status| *status == "failed").count();
         assert!(failed >= 50 && log.as_array().unwrap().iter().all(|row| row["recordType"] == "reservation" && row["recordId"].is_string()), "{log}");
         let again = path(&former, "/redeliver-failed");
@@ -331,16 +332,16 @@ on_both_with! {
         let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
         let rotate = path(&subscription, "/rotate-secret");
         let flat = org.property(None, &[]).await;
-        // Makes a delivery and checks that it has one signature for each of these secrets, in this
-        // order.
+        // Makes the service send a delivery. Checks that the delivery has one signature for each of
+        // these secrets, in this order.
         let assert_signed_by = async |secrets: &[&Value]| {
             org.reservation(Some(flat)).await;
             let delivery = receiver.next().await;
             let (id, timestamp) = (delivery.header("webhook-id"), delivery.header("webhook-timestamp"));
             let expected: Vec<_> = secrets.iter().map(|secret| signature(secret.as_str().unwrap(), id, timestamp, &delivery.raw)).collect();
             assert_eq!(delivery.header("webhook-signature"), expected.join(" "));
-            // A delivery whose outcome is not recorded would be sent again when the clock passes
-            // its lease.
+            // When the clock passes the lease of a delivery, the service would send the delivery
+            // again if its outcome were not recorded. The test therefore waits for the outcome.
             until_read(&api, &path(&subscription, "/deliveries"), |log| statuses(log).iter().all(|status| *status == "delivered")).await;
         };
         let first = subscription["signingSecret"].clone();
@@ -378,8 +379,9 @@ on_both_with! {
         }
         let token = org.token_of(member, &[Permission::ViewTasks]).await;
         subscribe(&token, "task.created", &receiver.url).await;
-        // A token for the member in the second organization moves the app's connection there. The
-        // connection to the first organization ends, and its subscription with it.
+        // The platform creates a token for the same member and app in the second organization. This
+        // moves the app's connection there. The connection to the first organization ends, and so
+        // does its subscription.
         let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": ["view_tasks"] });
         let there = app.platform().ok(Method::POST, &other.path("/access-tokens"), Some(body)).await;
         token.get("/tasks").await.error(401);
@@ -432,8 +434,8 @@ on_both_with! {
     }
 }
 
-/// Returns the reason why each subscription of an organization is disabled, in order of creation;
-/// `None` if it is active.
+/// Returns the reason why each subscription of an organization is disabled, in order of their
+/// creation. The reason of an active subscription is `None`.
 async fn reasons(org: &Org<'_>) -> Vec<Option<String>> {
     let id = org.id;
     let rows = org
@@ -447,7 +449,7 @@ async fn reasons(org: &Org<'_>) -> Vec<Option<String>> {
     rows.iter().map(|row| row.get(0).unwrap()).collect()
 }
 
-/// Returns an expected value of [`reasons`].
+/// Converts the name of a reason into an item of the result of [`reasons`].
 fn reason(name: impl Into<Option<&'static str>>) -> Option<String> {
     name.into().map(str::to_owned)
 }
@@ -460,7 +462,8 @@ on_both! {
         let brief = app.platform().post(&org.path("/api-keys"), body).await.data();
         subscribe(&app.api(brief["token"].as_str().unwrap()), "task.created", CLOSED_ADDRESS).await;
         subscribe(&org.key().await, "task.created", CLOSED_ADDRESS).await;
-        // Each connection between an app and a member has the permissions of its unexpired tokens.
+        // The permissions of a connection between an app and a member are those of its unexpired
+        // tokens.
         let member = new_id();
         org.member(member, None, Permission::VARIANTS, true).await;
         let body = json!({ "memberId": member, "oauthAppId": org.oauth_app, "permissions": Permission::VARIANTS, "expiresAt": soon });
@@ -519,7 +522,8 @@ on_both! {
             let schema = jsonschema::draft202012::new(&reported["schema"]).unwrap();
             let failures: Vec<_> = schema.iter_errors(&reported["example"]).map(|error| error.to_string()).collect();
             assert!(failures.is_empty(), "{}: {failures:?}", event.as_ref());
-            // The schema in the list of event types equals the schema in the OpenAPI document.
+            // The list of event types and the OpenAPI document contain the same schema for each
+            // event.
             let body = &document["webhooks"][event.as_ref()]["post"]["requestBody"]["content"]["application/json"]["schema"];
             let meant = |schema: &Value| match schema["$ref"].as_str() {
                 Some(place) => document.pointer(&place[1..]).unwrap().clone(),
@@ -560,8 +564,8 @@ on_both! {
     }
 }
 
-/// Claiming skips locked rows, so nodes wait neither for each other nor for the deletion of a
-/// subscription.
+/// The dispatcher skips locked rows when it claims deliveries. Nodes therefore wait neither for
+/// each other nor for the deletion of a subscription.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_locked_delivery_does_not_delay_others() {
     let receiver = Receiver::start().await;

@@ -1,5 +1,6 @@
-//! Tests of the sweep that deletes rows of webhooks in small batches: deleted subscriptions with
-//! their logs, old deliveries, surplus pings, and surplus disabled subscriptions.
+//! Tests of the sweep that deletes rows of webhooks in small batches. It deletes the rows of
+//! deleted subscriptions and their logs, old deliveries, surplus pings, and surplus disabled
+//! subscriptions.
 
 use std::time::Duration;
 
@@ -13,12 +14,12 @@ use crate::support::node::Node;
 use crate::support::receiver::{Receiver, subscribe, until, until_read};
 use crate::support::{App, Org, new_id, on_both, on_both_with, reservation};
 
-/// More rows than one batch of the sweep deletes.
+/// A number of rows that is larger than one batch of the sweep.
 const MANY: usize = 1_200;
 const HOUR: Duration = Duration::from_secs(3_600);
-/// Time for which a delivery that has ended stays in the log.
+/// The log contains an ended delivery for this time.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
-/// Time for which a pending delivery stays in addition.
+/// The log contains a pending delivery for this time longer than an ended one.
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
@@ -34,8 +35,8 @@ store::statements! {
             disabled_at, disabled_reason, created_at, doc)
         select organization_id, ?3, credential, event, target_url, 50, ?4, 'failures', created_at, doc
         from webhook_subscription where organization_id = ?1 and id = ?2";
-    /// Makes SQLite refuse to delete a subscription that still has deliveries in its log. Such a
-    /// deletion would also delete the whole log, which could take very long.
+    /// Makes SQLite refuse to delete a subscription that still has deliveries in its log. That
+    /// deletion would delete the whole log at once, which could take very long.
     LOG_GOES_FIRST_ON_SQLITE = "create trigger log_goes_first before delete on webhook_subscription
         when exists (select 1 from webhook_delivery where subscription_id = old.id)
         begin select raise(abort, 'its log goes first'); end";
@@ -56,12 +57,13 @@ fn id_of(subscription: &Value) -> Uuid {
     subscription["id"].as_str().unwrap().parse().unwrap()
 }
 
-/// Inserts ended deliveries into a subscription's log.
+/// Inserts deliveries that have ended into the log of a subscription.
 async fn fill(org: &Org<'_>, subscription: &Value, count: usize, status: &'static str) {
     fill_due(org, subscription, count, status, None).await;
 }
 
-/// Inserts deliveries into a subscription's log that are due after this time.
+/// Inserts deliveries into the log of a subscription. They become due when the time `due` has
+/// passed. If it is `None`, they have no due time.
 async fn fill_due(
     org: &Org<'_>,
     subscription: &Value,
@@ -123,8 +125,8 @@ async fn rows(org: &Org<'_>) -> (i64, i64) {
     org.app.server.service.store.read(count).await.unwrap()
 }
 
-/// Waits until an organization has these numbers of rows. Does not run the sweep that runs every
-/// minute.
+/// Waits until an organization has these numbers of rows. The wait does not start the sweep that
+/// otherwise runs every minute.
 async fn until_rows(org: &Org<'_>, expected: (i64, i64)) {
     for _ in 0..800 {
         if rows(org).await == expected {
@@ -230,8 +232,7 @@ on_both_with! {
         for _ in 0..104 {
             api.post(&format!("{path}/ping"), json!({})).await.data();
         }
-        // The sweep skips a surplus ping that is locked and deletes it when a further ping is
-        // added.
+        // The sweep skips a surplus ping that is locked and deletes it when the next ping is added.
         let is_over = |log: &Value| log.as_array().unwrap().iter().all(|row| row["status"] == "delivered");
         until_read(&api, &format!("{path}/deliveries?limit=100"), is_over).await;
         let last = api.post(&format!("{path}/ping"), json!({})).await.data();
@@ -260,8 +261,8 @@ on_both_with! {
         let second = token(&there).await;
         first.get("/webhook-subscriptions").await.error(401);
 
-        // Callers in the second organization neither see nor count nor change the subscriptions of
-        // the first.
+        // The member also has subscriptions in the first organization. In the second organization,
+        // callers cannot see or change them, and they do not count there.
         assert_eq!(second.get("/webhook-subscriptions").await.data(), json!([]));
         let path = format!("/webhook-subscriptions/{}", id_of(&mine));
         second.get(&format!("{path}/deliveries")).await.error(404);
@@ -277,8 +278,8 @@ on_both_with! {
         assert_eq!(rows(&here).await, (100, 3));
         assert_ne!(theirs["id"], mine["id"]);
 
-        // Events that end the subscriptions in the first organization do not end those in the
-        // second.
+        // In the first organization, the test makes changes that end the subscriptions there. The
+        // subscriptions in the second organization remain.
         let kept = subscribe(&second, "task.created", &receiver.url).await;
         let off = json!({ "name": "M", "email": "m@example.com", "permissions": ["view_tasks"], "propertyIds": null, "isActive": false, "isTwoFactorEnrolled": true });
         here.put(&format!("/members/{member}"), off).await;
@@ -332,8 +333,8 @@ on_both! {
     }
 }
 
-/// Marks a subscription as deleted without waking the sweep, like a process that is killed right
-/// after the request.
+/// Marks a subscription as deleted and does not wake the sweep. The database then looks as if the
+/// process had been killed right after the request.
 async fn mark(org: &Org<'_>, subscription: &Value) {
     static MARK: store::Statement = store::Statement::new(
         "update webhook_subscription set deleted_at = created_at, disabled_at = created_at where organization_id = ?1 and id = ?2",
@@ -348,8 +349,8 @@ async fn mark(org: &Org<'_>, subscription: &Value) {
         .unwrap();
 }
 
-/// A failed delivery leaves a log line with its organization, subscription, delivery and host. The
-/// line contains no secret.
+/// For a failed delivery, the service logs a line with the organization, subscription, delivery and
+/// host. The line contains no secret.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_delivery_is_logged_without_secrets() {
     let directory = tempfile::tempdir().unwrap();

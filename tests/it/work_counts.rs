@@ -1,5 +1,5 @@
-//! Tests of the counters of statements and rows in a transaction, with which other tests check that
-//! work does not grow.
+//! Tests of the counters of statements and rows in a transaction. Other tests use these counters to
+//! check that the work of an operation does not grow.
 
 use store::WorkCount;
 

@@ -127,8 +127,8 @@ on_both! {
         app.api(&tonight).get("/portals").await.error(401);
         app.api(&next_week).get("/portals").await.data();
         app.stay(&token, "").await.data();
-        // The idempotency key has expired, although no sweep has run. The request is a new one, and
-        // its name is in use.
+        // The idempotency key has expired, although no sweep has run. The server therefore treats
+        // the request as a new one and refuses it, because a portal has the name already.
         api.post_with_key("/portals", "k", json!({ "name": "One" })).await.error(409);
         app.server.sweep_once().await;
         let other = api.post_with_key("/portals", "k", json!({ "name": "Two" })).await;
@@ -141,8 +141,8 @@ on_both! {
         }
     }
 
-    /// The clock of the server is set back, as after the restart of a machine. A second node with a
-    /// slow clock has the same effect.
+    /// The clock of a server is set back, as can happen when a machine restarts. A second node
+    /// whose clock is behind has the same effect.
     async fn a_clock_set_back_loses_no_writes_or_replays(app: App) {
         let org = app.org().await;
         let api = org.key().await;
@@ -191,14 +191,14 @@ on_both_with! {
         receiver.next().await;
         let path = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
         let attempts = |log: &Value| log[0]["attempts"].as_array().map_or(0, Vec::len);
-        // A sweep that began before the clock moved may make the delivery due once more. The test
-        // therefore waits for a late next attempt.
+        // If a sweep began before the clock moved, it may make the delivery due once more. The test
+        // therefore waits until the next attempt is planned for a late time.
         let log = until_read(&api, &path, |log| attempts(log) > 0 && log[0]["nextAttemptAt"].as_str() > Some("2026-11-23")).await;
         let before = attempts(&log);
         let server_with_right_clock = OtherClockServer::start(&app, "2026-11-21T09:30:00Z").await;
         server_with_right_clock.server.sweep_once().await;
         // The node with the fast clock may find the delivery first. It then sends the delivery and
-        // schedules the next attempt late again.
+        // plans the next attempt for a late time again.
         let is_sent = |log: &Value| attempts(log) > before;
         let log = until_read(&api, &path, |log| is_sent(log) || log[0]["nextAttemptAt"].as_str() < Some("2026-11-22")).await;
         assert!(is_sent(&log) || log[0]["nextAttemptAt"] == "2026-11-21T10:30:00.000Z", "{log}");

@@ -1,5 +1,5 @@
-//! Tests of a full disk, and of a disk whose fsync fails: writes are refused completely, and reads
-//! continue.
+//! Tests of a full disk, and of a disk whose fsync fails. A refused write leaves no data, and reads
+//! still succeed.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use super::{Client, Process, assert_intact, sqlite_in};
 use crate::support::left_out::leave_out;
 
-/// A small file system for one test, unmounted when dropped. Its size is that of the largest
-/// write-ahead log and a little more.
+/// A small file system for one test, unmounted when dropped. It is a little larger than the largest
+/// write-ahead log.
 struct SmallDisk(TempDir);
 
 impl SmallDisk {
@@ -55,8 +55,8 @@ impl Drop for SmallDisk {
     }
 }
 
-/// On a full disk, writes get a 503 and leave no data, and reads continue. When there is space
-/// again, writes succeed without a restart.
+/// On a full disk, writes get a 503 and leave no data, while reads still succeed. After space has
+/// been freed, writes succeed without a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_full_disk_refuses_writes_completely_and_still_serves_reads() {
     let Some(disk) = SmallDisk::mount() else {
@@ -72,8 +72,8 @@ async fn a_full_disk_refuses_writes_completely_and_still_serves_reads() {
     assert_writes_refused_completely(server, &database_url, 100, fill).await;
 }
 
-/// Source of a library for `LD_PRELOAD`. While a file with a certain name exists, it makes `fsync`
-/// and `fdatasync` fail.
+/// Source of a library for `LD_PRELOAD`. The library makes `fsync` and `fdatasync` fail while a
+/// certain file exists.
 const NO_FSYNC: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -89,7 +89,7 @@ int fsync(int file) { return ask("fsync", file); }
 int fdatasync(int file) { return ask("fdatasync", file); }
 "#;
 
-/// While fsync fails, no write is acknowledged.
+/// While fsync fails, the server acknowledges no write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_failing_fsync_refuses_writes_and_still_serves_reads() {
     let directory = tempfile::tempdir().unwrap();
@@ -120,8 +120,9 @@ async fn a_failing_fsync_refuses_writes_and_still_serves_reads() {
     assert_writes_refused_completely(server, &database_url, 200, break_it).await;
 }
 
-/// Writes before, during and after a disk failure. `fail` starts the failure and returns a function
-/// that ends it. Of the 200 writes during the failure, at least `least_refused` must be refused.
+/// Sends writes before, during and after a disk failure. `fail` starts the failure and returns a
+/// function that ends it. The server must refuse at least `least_refused` of the 200 writes during
+/// the failure.
 async fn assert_writes_refused_completely<Mend: FnOnce()>(
     mut server: Process,
     database_url: &str,
@@ -137,7 +138,7 @@ async fn assert_writes_refused_completely<Mend: FnOnce()>(
     }
     let mend = break_it();
     let (mut acknowledged, mut refused) = ((0..BEFORE).map(name).collect::<Vec<_>>(), Vec::new());
-    // Ten requests run at once, so that some of them share a commit.
+    // The test sends ten requests at once, so that some of their writes share a commit.
     for first in (BEFORE..BEFORE + DURING).step_by(10) {
         let names: Vec<_> = (first..first + 10).map(name).collect();
         for (answer, name) in join_all(names.iter().map(|name| client.create(name)))

@@ -50,7 +50,7 @@ fn is_complete(answer: &str) -> bool {
 on_each! {
     /// Sends SIGTERM under load. A request whose head the server read before the signal gets a
     /// response, even if its body arrives later. A later request is refused completely. No response
-    /// is truncated, and no request without a response is applied.
+    /// is truncated. No request that gets no response is applied.
     async fn sigterm_under_load_loses_no_response(database_url: String) {
         const BEGUN: usize = 40;
         let mut server = Process::start(&database_url);
@@ -58,13 +58,14 @@ on_each! {
         let (address, token) = (server.address().to_owned(), client.token.clone());
         let body = |name: &str| json!({ "nickname": name, "title": "Wi-Fi" }).to_string();
 
-        // The first half of each body is sent, so the server waits for the rest.
+        // Of each body, the test sends only the first half, so the server waits for the second
+        // half.
         let mut pending = Vec::new();
         for number in 0..BEGUN {
             let body = body(&format!("begun {number}"));
             pending.push((begin(&address, &token, &body, body.len() / 2).await, body));
         }
-        // Further clients send requests, each on a new connection.
+        // At the same time, other clients send requests, each on a new connection.
         let mut others: JoinSet<Vec<(String, String)>> = JoinSet::new();
         let count = Arc::new(AtomicUsize::new(0));
         for sender in 0..16 {
@@ -73,7 +74,8 @@ on_each! {
                 let mut responses = Vec::new();
                 for number in 0.. {
                     let name = format!("other {sender} {number}");
-                    // When the server has closed its listening socket, connecting fails at once.
+                    // If the server has closed its listening socket, connecting fails at once, and
+                    // this client stops.
                     let Ok(mut stream) = TcpStream::connect(&address).await else { break };
                     let body = json!({ "nickname": name, "title": "Wi-Fi" }).to_string();
                     let request = format!(
@@ -122,8 +124,8 @@ on_each! {
             unanswered += usize::from(response.is_empty());
         }
         assert_eq!(manuals.len(), BEGUN + responses.len() - unanswered);
-        // The kernel had accepted these connections, but the server had not. Each client has at
-        // most one such connection.
+        // The kernel accepted the connections of the unanswered requests, but the server did not.
+        // Each client has at most one such connection.
         assert!(unanswered <= 16 && responses.len() >= 50, "{unanswered} of {} without an answer", responses.len());
         eprintln!("{} answered under load, {unanswered} never taken up", responses.len() - unanswered);
     }

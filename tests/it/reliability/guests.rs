@@ -17,12 +17,14 @@ use uuid::Uuid;
 use super::{Client, Process, ServerResponse, assert_intact, on_each};
 use crate::support::{PLATFORM_KEY, new_id, reservation};
 
-/// Number of stays, and below it the number of guests who act at the same time.
+/// The number of stays. The next constant is the number of guests who act at the same time.
 const STAYS: usize = 48;
 const GUESTS: usize = 6;
-/// Time limit of a guest's action. A guest repeats a request until its response is final.
+/// Time limit of a request of a guest, with its repetitions. A guest repeats a request until its
+/// response is final.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time limit until the last notice. A node looks for due charges every 20 s at least.
+/// Time limit for the arrival of the last notice at the platform. A node looks for due charges at
+/// least every 20 s.
 const LAST_NOTICE: Duration = Duration::from_secs(60);
 
 /// Starts a server on which a cart counts as abandoned after half a second.
@@ -171,8 +173,8 @@ impl ChargesScene {
         let submit = format!("{stay}/submit");
         let start = Instant::now();
         loop {
-            // A submission without a response may have been applied. The guest view shows whether
-            // it was.
+            // The server may have applied a submission whose response was lost. The guest view
+            // shows whether it did.
             let view = done(guest, Method::GET, &stay, Value::Null).await;
             let status = view["precheckin"]["status"].as_str().unwrap();
             if ["in_review", "approved"].contains(&status) {
@@ -185,7 +187,8 @@ impl ChargesScene {
         }
     }
 
-    /// Returns how often the platform got each notice, by its kind and its charge or stay.
+    /// Returns how often the platform got each notice. The key contains the kind of the notice and
+    /// the id of its charge or stay.
     async fn notice_counts(&self) -> HashMap<(String, String), usize> {
         let mut reported = HashMap::new();
         let mut after = String::new();
@@ -207,7 +210,7 @@ impl ChargesScene {
         }
     }
 
-    /// Returns the id of each charge and its stay.
+    /// Returns the ids of all charges, each with the id of its stay.
     async fn charges(&self) -> Vec<(String, String)> {
         let path = format!("{}/charges?limit=1000", self.organization);
         let page = done(&self.platform, Method::GET, &path, Value::Null).await;

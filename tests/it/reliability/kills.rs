@@ -12,7 +12,8 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, ServerResponse, assert_intact, number, on_each};
 
-/// Time limit of a request. A client repeats it until its response is final.
+/// Time limit of a request, with its repetitions. A client repeats a request until its response is
+/// final.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The progress of the clients, which the test reads to decide when to kill the server.
@@ -105,8 +106,8 @@ impl Progress {
 }
 
 on_each! {
-    /// Kills the server about once a second under load. Acknowledged writes survive. A repeated key
-    /// is applied once and gets the first response.
+    /// Kills the server about once a second under load. Acknowledged writes survive. The server
+    /// applies repeated requests with one key once, and gives each of them the first response.
     async fn repeated_kills_lose_and_duplicate_no_writes(database_url: String) {
         const WRITERS: usize = 16;
         const KILLS: u64 = 3;
@@ -137,8 +138,8 @@ on_each! {
             let row = manuals.get(name).unwrap_or_else(|| panic!("{name} was acknowledged"));
             assert_eq!((&row["id"], row["iconName"].as_str()), (id, Some(icon.as_str())), "{name}");
         }
-        // The test repeats every request with its key. It gets the first response, and no manual is
-        // created.
+        // The test repeats every request with its key. Each repeated request gets the response of
+        // the first one, and creates no second manual.
         for some in created.chunks(WRITERS) {
             for (again, (name, id, _)) in join_all(some.iter().map(|(name, ..)| client.create(name))).await.into_iter().zip(some) {
                 let again = again.unwrap();

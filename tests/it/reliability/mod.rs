@@ -1,5 +1,5 @@
-//! Tests of failures around a server as its clients see them. docs/explanation/reliability.md
-//! states the guarantees.
+//! Tests of failures of the server, its machine and its database, as clients see them.
+//! docs/explanation/reliability.md states the guarantees.
 
 mod clocks;
 mod disk;
@@ -106,8 +106,8 @@ struct ServerResponse {
 }
 
 impl ServerResponse {
-    /// Returns whether a repeated request may get another response: the database was unavailable,
-    /// or the same key was in progress.
+    /// Returns whether the client has to repeat the request: the database was unavailable, or a
+    /// request with the same key was in progress.
     fn is_retryable(&self) -> bool {
         let is_in_flight = self.status == 409
             && self.body["error"]["message"]
@@ -210,8 +210,8 @@ impl Client {
         .await
     }
 
-    /// Returns the manuals by name, after checking that no name occurs twice. Only idempotency keys
-    /// prevent two manuals with one name.
+    /// Returns the manuals by name. Checks that no two manuals have the same name. Only the
+    /// idempotency keys prevent two manuals with one name.
     async fn manuals(&self) -> HashMap<String, Value> {
         let listed = self.get("/api/v1/portal-manuals").await.unwrap();
         assert_eq!(listed.status, 200, "{}", listed.body);

@@ -1,5 +1,5 @@
-//! Tests of a PostgreSQL that fails and comes back: the server answers with 503 in time, and
-//! recovers.
+//! Tests of a PostgreSQL that fails and comes back. During the failure the server answers with 503
+//! in time, and afterwards it recovers.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,18 +19,18 @@ use crate::support::pgbouncer::PgBouncer;
 /// half a second for a busy machine.
 const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
 
-/// Treatment of the bytes between a server and its database.
+/// How the proxy treats the bytes between a server and its database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProxyMode {
     /// Passes bytes on.
     Open,
-    /// Holds bytes back without an error.
+    /// Delays all bytes until the mode changes, without an error.
     Held,
     /// Closes connections and refuses new ones.
     Cut,
 }
 
-/// A proxy in front of PostgreSQL that a test can close.
+/// A proxy in front of PostgreSQL that a test can block or disconnect.
 struct DatabaseProxy {
     database_url: String,
     mode: watch::Sender<ProxyMode>,
@@ -89,7 +89,7 @@ async fn until_mode(mut mode: watch::Receiver<ProxyMode>, expected: ProxyMode) {
     mode.wait_for(|mode| *mode == expected).await.ok();
 }
 
-/// A request of the load, with its result.
+/// One request of the load, and its result.
 #[derive(Clone)]
 struct Sample {
     sent: Instant,
@@ -163,7 +163,8 @@ impl ReadWriteLoad {
         let samples = self.samples.lock().unwrap();
         let (mut longest, mut refused) = (Duration::ZERO, 0);
         for sample in samples.iter() {
-            // While a request is in progress, its repetition gets a 409.
+            // If a client repeats a request while the first one is in progress, the repeated
+            // request gets a 409.
             assert!(
                 matches!(sample.status, Some(200 | 201 | 409 | 503)),
                 "{:?}",
@@ -238,7 +239,7 @@ async fn assert_outage_survived(closed: ProxyMode, clients: usize) {
     load.until_successes(50).await;
     proxy.mode.send_replace(closed);
     let outage_start = Instant::now();
-    // Together with the following checks, the outage lasts longer than a request may wait.
+    // This pause and the checks after it take longer than a request may wait for the database.
     tokio::time::sleep(Duration::from_millis(3_500)).await;
     assert_outage_noticed(&server, &client, &load, outage_start).await;
     proxy.mode.send_replace(ProxyMode::Open);
@@ -318,8 +319,8 @@ async fn cut_postgres_connections_give_503_until_they_recover() {
     assert_outage_survived(ProxyMode::Cut, 6).await;
 }
 
-/// There are more clients than connections. Some wait for the connection pool while others wait for
-/// PostgreSQL.
+/// The server has more clients than connections to PostgreSQL. Some clients wait for a connection,
+/// and others wait for PostgreSQL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_cut_postgres_gives_503_with_more_clients_than_connections() {
     assert_outage_survived(ProxyMode::Cut, 48).await;

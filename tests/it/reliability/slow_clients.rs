@@ -1,5 +1,5 @@
-//! Tests of clients that send one byte at a time: the server closes their connections, and serves
-//! other clients in the meantime.
+//! Tests of clients that send one byte at a time. The server closes their connections. Until it
+//! does, it still serves other clients.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, sqlite_in};
 
-/// Sends one byte at a time until the server closes the connection. Returns the time until then.
+/// Sends one byte at a time until the server closes the connection. Returns the time from the first
+/// byte to the close.
 async fn send_slowly(address: String, beginning: String, byte: &'static [u8]) -> Duration {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let start = Instant::now();
@@ -73,8 +74,8 @@ async fn assert_slow_clients_disconnected(
     server.assert_sound();
 }
 
-/// Each byte arrives soon after the previous one, but the deadline is for the whole head of the
-/// request.
+/// Each byte arrives soon after the previous one. Nevertheless the server closes the connection,
+/// because the deadline applies to the whole head of the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn headers_sent_byte_by_byte_time_out() {
     assert_slow_clients_disconnected(

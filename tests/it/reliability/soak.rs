@@ -89,8 +89,9 @@ async fn send_successfully(
     received.body["data"].clone()
 }
 
-/// Changes and reads one portal and one category repeatedly. The data does not grow, so memory
-/// should not either. Idempotency records do grow, but on disk.
+/// Changes and reads one portal and one category repeatedly. The amount of data stays the same, so
+/// the memory of the server should stay the same too. Only the number of idempotency records grows,
+/// and they are on disk.
 async fn use_portals(
     client: Client,
     number: usize,

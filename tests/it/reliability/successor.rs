@@ -25,7 +25,7 @@ const CLIENTS_A_NODE: usize = 8;
 enum TakeoverEnd {
     /// The two servers exchange their roles on request.
     SwitchOver,
-    /// PostgreSQL is killed by `kill -9`, and its Patroni notices.
+    /// `kill -9` kills PostgreSQL. Patroni on the same machine notices it.
     Killed,
     /// All processes of the machine stop without closing their connections. They continue after the
     /// standby has taken over.
@@ -123,7 +123,8 @@ async fn write_repeatedly(
     written
 }
 
-/// Makes the primary fail as `end` says. Waits until the pair has a primary and a standby again.
+/// Ends the primary in the way that `end` names. Waits until the pair has a primary and a standby
+/// again.
 async fn end_primary(end: TakeoverEnd, pair: &mut PatroniPair) {
     let primary = pair.until_synchronous().await;
     match end {

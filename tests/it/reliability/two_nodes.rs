@@ -1,5 +1,6 @@
-//! Tests that two nodes on one PostgreSQL are as consistent as a single node. `process.rs` tests
-//! portal names and keys, `redis.rs` rate limits, and `crash.rs` deliveries.
+//! Tests that two nodes on one PostgreSQL are as consistent as a single node. Other files test two
+//! nodes as well: `process.rs` portal names and keys, `redis.rs` rate limits, and `crash.rs`
+//! deliveries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -44,8 +45,8 @@ async fn two_nodes_enforce_the_limit_of_100_subscriptions() {
     }
 }
 
-/// Sends each key four times to each node at the same time. One request is applied, and every 201
-/// contains the same manual.
+/// Sends each key four times to each node at the same time. Only one request of each key is
+/// applied. Every 201 for that key contains the same manual.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_idempotency_key_is_applied_once_across_two_nodes() {
     let Some((nodes, clients)) = two_nodes().await else {
@@ -80,8 +81,8 @@ async fn an_idempotency_key_is_applied_once_across_two_nodes() {
     }
 }
 
-/// Both nodes change the default portal at the same time. After each write there is exactly one
-/// default.
+/// Both nodes change the default portal at the same time. After each write exactly one portal is
+/// the default.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_nodes_have_exactly_one_default_portal_at_any_time() {
     let Some((nodes, clients)) = two_nodes().await else {

@@ -15,16 +15,16 @@ use super::{Client, Process, fresh_postgres};
 
 /// Duration of each phase of the upgrade.
 const PHASE_DURATION: Duration = Duration::from_secs(3);
-/// Time limit of one write, with its repetitions.
+/// Time limit of one write, including its repetitions.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Number of responses by status. Status 0 is a request without a response.
 type Statuses = BTreeMap<u16, usize>;
 
-/// Two nodes of the older version run. A node of this version starts and migrates the schema; then
-/// the old nodes end one after the other. All the while clients write: each repeats a write with
-/// the same key at alternating nodes until it succeeds, and then reads the manual at the other
-/// node.
+/// Two nodes of the older version run first. A node of this version then starts and migrates the
+/// schema, and the old nodes end one after the other. Clients write all the time. Each client
+/// repeats a write with the same key at alternating nodes until the write succeeds, and then reads
+/// the manual at the other node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes a binary of an older version: just upgrade FROM"]
 async fn a_rolling_upgrade_loses_no_writes() {
@@ -109,8 +109,8 @@ async fn a_rolling_upgrade_loses_no_writes() {
         "{} writes acknowledged, 0 lost, 0 doubled; statuses {statuses:?}; the longest answer took {longest:.2?}",
         acknowledged.len()
     );
-    // A node that stops closes its idle connections. A client may send a request on such a
-    // connection at that moment.
+    // A node that stops closes its idle connections. If a client sends a request on one of them at
+    // that moment, the client gets no response (status 0).
     assert!(
         statuses
             .keys()

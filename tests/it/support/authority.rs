@@ -1,4 +1,4 @@
-//! A certificate authority for servers of a test on loopback.
+//! A certificate authority for the servers that a test starts on loopback.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// A certificate authority and its certificate file for the server's flags.
+/// A certificate authority, and the file of its certificate for the flags of the server under test.
 pub struct TestAuthority {
     /// The certificate as a PEM file.
     pub file: PathBuf,
@@ -18,7 +18,7 @@ pub struct TestAuthority {
     _directory: TempDir,
 }
 
-/// The certificate that a server of a test presents.
+/// The certificate that a server in a test presents to its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presents {
     /// A certificate of the authority that is valid for the server's address.
@@ -48,7 +48,8 @@ impl TestAuthority {
         }
     }
 
-    /// Returns the flags of a server that trusts this authority and may connect to loopback.
+    /// Returns the flags with which a server trusts this authority and may connect to loopback
+    /// addresses.
     pub fn flags(&self) -> [String; 2] {
         [
             "--webhook-allow=127.0.0.0/8".into(),
@@ -56,7 +57,8 @@ impl TestAuthority {
         ]
     }
 
-    /// Returns the TLS configuration of a server with such a certificate and this protocol.
+    /// Returns the TLS configuration of a server that presents this certificate and speaks this
+    /// protocol.
     pub fn config(&self, presents: Presents, protocol: &str) -> ServerConfig {
         let key = KeyPair::generate().unwrap();
         let names: &[&str] = if presents == Presents::OtherName {

@@ -1,4 +1,5 @@
-//! An HTTPS server on loopback that serves calendar files, with its own certificate authority.
+//! An HTTPS server on loopback that serves calendar files, with a certificate of its own test
+//! authority.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
@@ -58,7 +59,7 @@ impl CalendarHost {
         self.serve(Served::Events(events.concat()));
     }
 
-    /// Returns the heads of the requests so far, in lower case.
+    /// Returns the heads of all requests that the host has received, in lower case.
     pub fn requests(&self) -> Vec<String> {
         let requests = self.server.requests();
         requests

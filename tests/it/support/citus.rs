@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use super::left_out::leave_out;
 use super::postgres::{binaries, is_root, on_a_free_port, unprivileged};
 
-/// Number of shards of a table. With four, no worker has all shards, and creating a database takes
-/// about a second.
+/// Number of shards of a table. With four shards a table, no worker has all of them, and the
+/// creation of a database takes about a second.
 const SHARDS: u32 = 4;
 
 /// The three servers. A shell stops them when the test process ends.
@@ -107,7 +107,7 @@ impl Servers {
                 "stop"
             ]
         ));
-        // Another program may occupy the port for a moment.
+        // Another program may use the port for a moment, so several attempts may be necessary.
         let mut attempts = 0;
         while !self.try_start(server, self.ports[server]) {
             attempts += 1;
@@ -116,7 +116,7 @@ impl Servers {
         }
     }
 
-    /// Closes every connection from another server to this worker.
+    /// Closes every connection to this worker that comes from another of the servers.
     pub fn cut(&self, worker: usize) {
         let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'citus%gpid=%'";
         self.client(worker, "postgres").batch_execute(cut).unwrap();
@@ -161,7 +161,8 @@ impl Servers {
 
     fn run(&self, program: &str, arguments: &[&str]) -> bool {
         let mut command = unprivileged(&self.bin.join(program));
-        // libpq looks in the home directory for credentials of the connections between servers.
+        // The servers connect to each other with libpq, which looks for credentials in the home
+        // directory.
         command
             .env("HOME", self.directory.path())
             .args(arguments)
@@ -214,7 +215,7 @@ fn has_extension(bin: &Path) -> bool {
 }
 
 /// Starts a shell that outlives this process, stops the servers and removes their files.
-/// Destructors cannot do that, because a test process ends without running them.
+/// Destructors cannot stop them, because a test process ends without running destructors.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn stop_with_this_process(directory: &Path) {
     let script = format!(

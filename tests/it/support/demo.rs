@@ -78,7 +78,8 @@ impl Demo {
         self.printed("guest link")
     }
 
-    /// Returns a URL that signs a member in and continues to the console. It works once.
+    /// Returns a URL that signs a member in and continues to the console. The link can be used only
+    /// once.
     pub fn sign_in_link(&self) -> &str {
         self.printed("sign-in link")
     }
@@ -87,7 +88,8 @@ impl Demo {
         self.printed("base URL").trim_end_matches("/api/v1")
     }
 
-    /// Returns the URL of the guest page of an example stay, for example `a photo to repeat`.
+    /// Returns the URL of the guest page of an example stay. `what` names the example, as in `a
+    /// photo to repeat`.
     pub fn example(&self, what: &str) -> &str {
         self.printed(&format!("stay with {what}"))
     }
@@ -99,7 +101,8 @@ impl Demo {
         ApiResponse::of(self.http.get(address)).await.data()
     }
 
-    /// Returns the status of the guest page of an example stay, requested with the stay's own host.
+    /// Returns the status of the guest page of an example stay, requested under the host name in
+    /// the page's URL.
     pub async fn example_page(&self, what: &str) -> u16 {
         let url: url::Url = self.example(what).parse().unwrap();
         let request = self
@@ -109,7 +112,7 @@ impl Demo {
         request.send().await.unwrap().status().as_u16()
     }
 
-    /// Returns the charges that are due.
+    /// Returns the due charges from the platform interface of the demo.
     pub async fn due_charges(&self) -> Value {
         let address = format!(
             "{}/platform/v1/organizations/{}/charges?status=due",
@@ -141,8 +144,8 @@ impl Demo {
         self.ask("API key", Method::GET, address, Value::Null).await[0]["propertyId"].clone()
     }
 
-    /// Creates another stay in a flat. Returns the URL of its guest page. The dates are in days
-    /// from today.
+    /// Creates another stay in a flat. Returns the URL of its guest page. `begins` and `ends` are
+    /// numbers of days from today.
     pub async fn page(&self, flat: &Value, (begins, ends): (i64, i64)) -> String {
         let today = Clock::system().now().in_tz("Europe/Madrid").unwrap().date();
         let day = |days: i64| today.checked_add(days.days()).unwrap().to_string();

@@ -1,6 +1,7 @@
 //! Pseudo-random numbers for tests that try many cases.
 
-/// A pseudo-random generator. The same seed gives the same numbers, so a failure can be repeated.
+/// A pseudo-random generator. The same seed gives the same numbers, so a test that failed can be
+/// repeated with its seed.
 pub struct Dice(pub u64);
 
 impl Dice {

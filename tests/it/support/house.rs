@@ -44,7 +44,7 @@ impl<'a> House<'a> {
         }
     }
 
-    /// Creates an active step that is assigned to nothing.
+    /// Creates an active step without assignments.
     pub async fn unassigned_step(&self, step_type: &str, more: Value) -> Uuid {
         let needed = match step_type {
             "agreement" => json!({ "contractTemplateText": "No parties." }),
@@ -108,7 +108,8 @@ impl<'a> House<'a> {
             .data();
     }
 
-    /// Creates a text for questions in these languages. Returns its id.
+    /// Creates a text that questions can use, with an entry in each of these languages. Returns its
+    /// id.
     pub async fn text(&self, texts: &[(&str, &str)]) -> Uuid {
         let (language, text) = texts[0];
         let body =
@@ -137,7 +138,7 @@ impl<'a> House<'a> {
             .to_owned()
     }
 
-    /// Returns a step of the guest view in a language.
+    /// Returns a step as the guest view shows it in this language.
     pub async fn step_view(&self, step: Uuid, language: &str) -> Value {
         let view = self
             .org
@@ -184,7 +185,7 @@ impl<'a> House<'a> {
     }
 }
 
-/// Sends a request to the guest interface, for a path below the stay.
+/// Sends a request to the guest interface. The path is relative to the stay.
 pub async fn guest(
     app: &App,
     token: &str,

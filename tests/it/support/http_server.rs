@@ -11,10 +11,10 @@ use tokio_rustls::TlsAcceptor;
 
 use super::authority::{Presents, TestAuthority};
 
-/// The end of the head of a request.
+/// The bytes at the end of the head of a request.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
-/// A request that the server got.
+/// A request that the server has received.
 #[derive(Debug, Clone)]
 pub struct RecordedRequest {
     /// The request line and the headers.
@@ -55,12 +55,12 @@ impl RecordedRequest {
         self.head.split(' ').next().unwrap()
     }
 
-    /// Returns the path and the query.
+    /// Returns the path and the query of the request.
     pub fn target(&self) -> &str {
         self.head.split(' ').nth(1).unwrap()
     }
 
-    /// Returns the headers, with their names in lower case.
+    /// Returns the headers of the request, with their names in lower case.
     pub fn headers(&self) -> impl Iterator<Item = (String, &str)> {
         self.head
             .lines()
@@ -69,20 +69,22 @@ impl RecordedRequest {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim()))
     }
 
-    /// Returns a header by its name in lower case; empty if the request has none.
+    /// Returns the value of a header. `name` is in lower case. If the request does not have the
+    /// header, the value is empty.
     pub fn header(&self, name: &str) -> &str {
         self.headers()
             .find(|(known, _)| known == name)
             .map_or("", |(_, value)| value)
     }
 
-    /// Parses the body.
+    /// Parses the body of the request as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 }
 
-/// Returns the text of a response with this status, header and body. An empty header is omitted.
+/// Returns the text of a response with this status, header and body. If `header` is empty, the
+/// response has no such header.
 pub fn response(status: u16, header: &str, body: &str) -> String {
     let line_break = if header.is_empty() { "" } else { "\r\n" };
     format!(
@@ -144,22 +146,22 @@ impl HttpServer {
         }
     }
 
-    /// Returns the flags of a server that trusts this one and may connect to it.
+    /// Returns the flags with which the server under test trusts this server and may connect to it.
     pub fn flags(&self) -> [String; 2] {
         self.authority.as_ref().unwrap().flags()
     }
 
-    /// Returns the number of connections so far.
+    /// Returns how many connections the server has accepted so far.
     pub fn connections(&self) -> usize {
         self.log.connections.load(Ordering::Relaxed)
     }
 
-    /// Returns the requests so far.
+    /// Returns all requests that the server has received so far.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.log.requests.lock().unwrap().clone()
     }
 
-    /// Returns the requests since the last call.
+    /// Returns the requests that the server has received since the last call.
     pub fn take_requests(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut *self.log.requests.lock().unwrap())
     }
@@ -205,8 +207,8 @@ async fn send(stream: &mut (impl AsyncWrite + Unpin), text: &str) -> std::io::Re
     stream.flush().await
 }
 
-/// Reads the next request; `None` if the connection ends first. The buffer holds the bytes that
-/// were read and belong to later requests.
+/// Reads the next request; `None` if the connection ends first. The buffer contains bytes of later
+/// requests that were already read.
 async fn next_request(
     stream: &mut (impl AsyncRead + Unpin),
     buffer: &mut Vec<u8>,

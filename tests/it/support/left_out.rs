@@ -1,8 +1,8 @@
 //! Counts the tests that a run skips.
 //!
-//! A test whose programs are missing counts as passed, and the test harness hides its output. A
-//! shell therefore counts such tests. It prints their number on standard error after the test
-//! process has ended.
+//! If a program that a test needs is missing, the test harness reports the test as passed and hides
+//! its output. A shell therefore counts these tests. After the test process has ended, the shell
+//! prints their number on standard error.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -24,8 +24,8 @@ pub fn leave_out(program: &'static str, reason: &'static str, required_by: &'sta
     writeln!(counter).unwrap();
 }
 
-/// Starts a shell that counts the lines that it gets until this process ends, and then prints the
-/// count.
+/// Starts a shell that counts the lines on its standard input. When this process ends, the input
+/// ends and the shell prints the count.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn counter(program: &str, reason: &str, required_by: &str) -> ChildStdin {
     let script = format!(

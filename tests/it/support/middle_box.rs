@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 
-/// The message that the proxy drops around a commit.
+/// The message that the proxy drops at a commit: the commit itself or the response to it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum LostMessage {
     /// The proxy drops the commit, so it does not reach the database.
@@ -21,22 +21,22 @@ pub enum LostMessage {
 /// Settings and counters of the proxy.
 #[derive(Default)]
 struct ProxySettings {
-    /// One flag for each open connection. If a flag is set, the proxy drops all further bytes of
-    /// that connection.
+    /// One flag for each open connection. If a flag is set, the proxy drops all later bytes of that
+    /// connection.
     connections: Mutex<Vec<Arc<AtomicBool>>>,
-    /// Whether the proxy drops all bytes of new connections as well.
+    /// Whether the proxy drops all bytes of connections that open from now on.
     is_closed: AtomicBool,
-    /// Delay of data from the database, in milliseconds.
+    /// Delay of all data that the database sends, in milliseconds.
     delay: AtomicU64,
     /// Number of round trips that the node has begun.
     round_trips: AtomicU64,
-    /// A text to look for, and the message to drop. After a connection has sent the text, the proxy
-    /// drops all bytes of that connection from its next commit on.
+    /// A text, and the message to drop. After a connection has sent the text, the proxy drops all
+    /// bytes of that connection from the connection's next commit on.
     mark: Mutex<Option<(Vec<u8>, LostMessage)>>,
 }
 
 pub struct MiddleBox {
-    /// URL of the database through the proxy.
+    /// The URL with which a node connects to the database through the proxy.
     pub database_url: String,
     settings: Arc<ProxySettings>,
 }
@@ -61,7 +61,8 @@ impl MiddleBox {
         }
     }
 
-    /// Drops all further bytes of the connections that are open now. New connections work.
+    /// Drops all later bytes of the connections that are open now. The proxy still forwards the
+    /// bytes of connections that open afterwards.
     pub fn drop_open_connections(&self) {
         for is_dropping in self.settings.connections.lock().unwrap().drain(..) {
             is_dropping.store(true, Ordering::SeqCst);
@@ -74,12 +75,12 @@ impl MiddleBox {
         self.drop_open_connections();
     }
 
-    /// Lets new connections work again.
+    /// Forwards the bytes of new connections again.
     pub fn open(&self) {
         self.settings.is_closed.store(false, Ordering::SeqCst);
     }
 
-    /// Delays all data from the database.
+    /// Delays all data that the database sends by the duration `by`.
     pub fn delay(&self, by: Duration) {
         self.settings
             .delay
@@ -91,8 +92,8 @@ impl MiddleBox {
         self.settings.round_trips.load(Ordering::SeqCst)
     }
 
-    /// Waits for the first connection that sends `mark`. Then drops all bytes of that connection
-    /// from its next commit on.
+    /// The proxy waits for the first connection that sends `mark`. It then drops all bytes of that
+    /// connection from the connection's next commit on.
     pub fn drop_commit(&self, mark: &str, lost_message: LostMessage) {
         *self.settings.mark.lock().unwrap() = Some((mark.as_bytes().to_vec(), lost_message));
     }

@@ -1,5 +1,5 @@
-//! Support for the integration tests: the server under test, its clients, and the programs around
-//! it.
+//! Support for the integration tests: the server under test, its clients, and other programs that
+//! it needs.
 
 pub mod authority;
 pub mod calendar_host;
@@ -102,7 +102,7 @@ macro_rules! on_both_with {
 }
 pub(crate) use on_both_with;
 
-/// Sets the TLS provider of the process. The servers and clients of a test all use it.
+/// Sets the TLS provider of the process. All servers and clients of a test use this provider.
 pub fn choose_tls_provider() {
     rustls::crypto::ring::default_provider()
         .install_default()
@@ -131,7 +131,7 @@ impl App {
         Self::on_sqlite_with(flags, names, Limits::default()).await
     }
 
-    /// Starts a server on SQLite with other limits for clients.
+    /// Starts a server on SQLite. `limits` replace the usual limits for clients.
     pub async fn on_sqlite_with_limits(flags: &[&str], limits: Limits) -> Self {
         Self::on_sqlite_with(flags, Names::System, limits).await
     }
@@ -185,8 +185,8 @@ impl App {
         .await
     }
 
-    /// Starts a server on PostgreSQL behind PgBouncer in transaction mode. `pool` contains further
-    /// settings of PgBouncer.
+    /// Starts a server on PostgreSQL behind PgBouncer in transaction mode. `pool` contains
+    /// additional settings of PgBouncer.
     pub async fn behind_a_pooler(pool: &str, flags: &[&str]) -> Option<Self> {
         let url = tokio::task::spawn_blocking(postgres::fresh_database)
             .await
@@ -437,7 +437,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// Returns a client of the interface with this base URL.
+    /// Returns a client of the interface with this base URL. The client sends this token.
     pub fn at(base: &str, token: &str) -> Self {
         Self {
             http: Client::new(),
@@ -492,7 +492,7 @@ impl Api {
     }
 }
 
-/// A new organization, with functions that act as its platform.
+/// A new organization, with functions that send the requests of its platform.
 pub struct Org<'a> {
     pub app: &'a App,
     pub id: Uuid,
@@ -637,8 +637,8 @@ impl Org<'_> {
     }
 }
 
-/// Returns the four arrays of assignments from the entity scopes. Checks that `names` has exactly
-/// the ids in these arrays.
+/// Returns the four arrays of assignments from a response about entity scopes. Checks that `names`
+/// contains exactly the ids of these arrays.
 #[track_caller]
 pub fn arrays(mut scopes: Value) -> Value {
     let names = scopes.as_object_mut().unwrap().remove("names").unwrap();

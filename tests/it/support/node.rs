@@ -40,8 +40,8 @@ impl Node {
         }
     }
 
-    /// Returns the process's resident memory that belongs to no file, in MiB. Returns `None` where
-    /// the system does not show it.
+    /// Returns the resident memory of the process that is not mapped from a file, in MiB. Returns
+    /// `None` if the system has no `/proc`.
     pub fn resident(&self) -> Option<u64> {
         let status = format!("/proc/{}/status", self.process.pid());
         let status = std::fs::read_to_string(status).ok()?;

@@ -15,11 +15,11 @@ use super::choose_tls_provider;
 use super::left_out::leave_out;
 use super::postgres::{binaries, is_root, unprivileged};
 
-/// Time limit until there are a primary and a synchronous standby.
+/// Time limit of the wait for a primary and a synchronous standby.
 const PATIENCE: Duration = Duration::from_secs(90);
 const NAMES: [&str; 2] = ["one", "two"];
 
-/// The two servers. They end when this value is dropped or this process ends.
+/// The two servers. They are stopped when this value is dropped or this process ends.
 pub struct PatroniPair {
     /// A database URL with both servers.
     pub database_url: String,
@@ -96,7 +96,7 @@ impl PatroniPair {
         }
     }
 
-    /// Waits until the other server than `former` is the primary.
+    /// Waits until the server that is not `former` is the primary.
     pub async fn until_replaced(&self, former: usize) {
         let start = Instant::now();
         while self.roles().await[1 - former].as_deref() != Some("leader") {
@@ -105,7 +105,8 @@ impl PatroniPair {
         }
     }
 
-    /// Returns the role of each running server, as the first Patroni that responds reports it.
+    /// Returns the role of each running server. The roles come from the first Patroni that
+    /// responds.
     async fn roles(&self) -> [Option<String>; 2] {
         for member in &self.members {
             let url = format!("http://127.0.0.1:{}/cluster", member.api);
@@ -134,7 +135,7 @@ impl PatroniPair {
         [None, None]
     }
 
-    /// Exchanges the roles of the two servers, like an operator before maintenance.
+    /// Exchanges the roles of the two servers, as an operator does before maintenance.
     pub async fn switch_over(&self, primary: usize) {
         let url = format!("http://127.0.0.1:{}/switchover", self.members[primary].api);
         let body = json!({ "leader": NAMES[primary], "candidate": NAMES[1 - primary] });
@@ -158,7 +159,7 @@ impl PatroniPair {
         signal("-KILL", &self.members[member].server());
     }
 
-    /// Sends `kill -9` to PostgreSQL and Patroni of a member, like the failure of its machine.
+    /// Sends `kill -9` to PostgreSQL and Patroni of a member, as if its machine had failed.
     pub fn lose_machine(&mut self, member: usize) {
         let member = &mut self.members[member];
         signal(
@@ -174,7 +175,7 @@ impl PatroniPair {
         member.patroni = start_patroni(&member.directory);
     }
 
-    /// Freezes all processes of a member. Its connections stay open until the member continues.
+    /// Freezes all processes of a member. The connections of the member stay open.
     pub fn freeze(&self, member: usize) -> Frozen {
         let member = &self.members[member];
         let processes = [vec![member.patroni.id()], member.server()].concat();
@@ -200,7 +201,7 @@ impl PatroniPair {
     }
 }
 
-/// Frozen processes of a member. They continue when this value is dropped.
+/// The frozen processes of a member. When this value is dropped, the processes continue.
 pub struct Frozen(Vec<u32>);
 
 impl Frozen {
@@ -238,11 +239,11 @@ impl PatroniMember {
             "etcd": { "host": format!("127.0.0.1:{store}") },
             "bootstrap": {
                 "dcs": {
-                    // The defaults of 30, 10 and 10 s would make each failover slower.
+                    // The defaults (30 s, 10 s and 10 s) would make each failover slower.
                     "ttl": 5, "loop_wait": 1, "retry_timeout": 2,
                     "synchronous_mode": true,
-                    // Zero: Patroni does not wait for a killed server if another server can take
-                    // over.
+                    // Zero means that Patroni does not wait for a killed server to restart if
+                    // another server can take over.
                     "primary_start_timeout": 0,
                     "postgresql": { "use_pg_rewind": true, "use_slots": true, "parameters": { "max_connections": 200, "wal_log_hints": "on" } },
                 },
@@ -364,13 +365,13 @@ fn start_patroni(home: &Path) -> Child {
 }
 
 fn free_ports() -> [u16; 2] {
-    // Binds both ports before it closes either, so that they differ.
+    // Binds the second port before it closes the first one, so that the two ports differ.
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// A script that kills the processes of a directory. It kills Patroni first, because Patroni
-/// restarts PostgreSQL.
+/// A script that kills all processes whose files are in a directory. It kills Patroni first,
+/// because Patroni would restart PostgreSQL.
 const CLEAN_UP: &str = "for file in $0/*/patroni.pid $0/etcd.pid $0/*/data/postmaster.pid; do \
                      test -e $file && kill -KILL $(head -1 $file) 2>/dev/null; done";
 
@@ -383,8 +384,8 @@ fn clean_up(directory: &Path) {
     );
 }
 
-/// Starts a shell that stops the servers after this process. Destructors cannot do that, because a
-/// test process ends without running them.
+/// Starts a shell that stops the servers after this process has ended. Destructors cannot stop
+/// them, because a test process ends without running destructors.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn end_with_this_process(directory: &Path) {
     let script = format!(

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::choose_tls_provider;
 use super::left_out::leave_out;
 
-/// Time limit until a program listens.
+/// Time limit of the wait until a program listens on its port.
 const START: Duration = Duration::from_secs(10);
 /// Lifetime of issued certificates in seconds: 90 days.
 const LIFETIME: u32 = 90 * 24 * 3_600;
@@ -84,7 +84,7 @@ impl Pebble {
         })
     }
 
-    /// Starts Pebble again. It then has another root certificate and no accounts.
+    /// Starts Pebble again. After the restart, Pebble has a new root certificate and no accounts.
     pub fn restart(&mut self) {
         self.stop();
         self.server = run(&self.directory, self.ports);
@@ -107,7 +107,7 @@ impl Pebble {
         ]
     }
 
-    /// Returns the root of the certificates that Pebble issues.
+    /// Returns the root certificate of the certificates that Pebble issues.
     pub async fn root(&self) -> CertificateDer<'static> {
         let own = std::fs::read(self.directory.path().join("certificate.pem")).unwrap();
         let client = Client::builder()
@@ -135,8 +135,8 @@ fn run(directory: &TempDir, [acme, _, names]: [u16; 3]) -> Child {
         .arg("-config")
         .arg(directory.path().join("pebble.json"))
         .args(["-dnsserver", &format!("127.0.0.1:{names}")])
-        // Pebble validates at once, accepts every nonce, and validates each host name in each
-        // order.
+        // With these settings, Pebble validates without a pause, accepts every nonce, and validates
+        // each host name in each order.
         .envs([
             ("PEBBLE_VA_NOSLEEP", "1"),
             ("PEBBLE_WFE_NONCEREJECT", "0"),
@@ -150,7 +150,7 @@ fn run(directory: &TempDir, [acme, _, names]: [u16; 3]) -> Child {
     server
 }
 
-/// Returns a port that no program of this machine uses.
+/// Returns a port that no program on this machine uses at this moment.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()

@@ -16,14 +16,14 @@ pub struct PgBouncer {
     program: &'static str,
     settings: PathBuf,
     port: u16,
-    /// URL of the database through PgBouncer.
+    /// The URL with which a node connects to the database through PgBouncer.
     pub database_url: String,
     _directory: TempDir,
 }
 
 impl PgBouncer {
     /// Starts PgBouncer. Returns `None` if it is not installed; the test is then skipped. `pool`
-    /// contains further settings.
+    /// contains additional settings of PgBouncer.
     pub fn in_front_of(database_url: &str, pool: &str) -> Option<Self> {
         let Some(program) = [
             "/usr/sbin/pgbouncer",
@@ -46,7 +46,8 @@ impl PgBouncer {
             url.username(),
         );
         let directory = tempfile::tempdir().unwrap();
-        // Another program may take the port first, so up to five ports are tried.
+        // Another program may use the port before PgBouncer does, so the test tries up to five
+        // ports.
         for _ in 0..5 {
             let port = TcpListener::bind("127.0.0.1:0")
                 .unwrap()
@@ -74,7 +75,7 @@ impl PgBouncer {
         panic!("pgbouncer does not start");
     }
 
-    /// Sends `kill -9`. All connections through PgBouncer end, and new ones are refused.
+    /// Sends `kill -9`. All connections through PgBouncer end, and new connections are refused.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();

@@ -36,7 +36,8 @@ fn fresh_database_with(options: &str) -> Option<String> {
         return super::citus::fresh_database();
     }
     let cluster = or_skip(CLUSTER.get_or_init(start).as_ref())?;
-    // PostgreSQL copies a template that must be idle, so databases are created one at a time.
+    // PostgreSQL creates a database as a copy of a template that nobody else may use at that time.
+    // The tests therefore create databases one at a time.
     let mut number = NUMBER.lock().unwrap_or_else(PoisonError::into_inner);
     *number += 1;
     let name = format!("test_{number}");
@@ -48,8 +49,8 @@ fn fresh_database_with(options: &str) -> Option<String> {
     Some(format!("{}/{name}", cluster.url))
 }
 
-/// Starts a cluster for one test, which may change the whole cluster. Returns the URL of a
-/// database.
+/// Starts a separate cluster for one test, which may change settings of the whole cluster. Returns
+/// the URL of a database in it.
 pub fn fresh_cluster() -> Option<String> {
     static CLUSTERS: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
     let cluster = or_skip(start())?;
@@ -138,8 +139,8 @@ fn start() -> Option<Cluster> {
     })
 }
 
-/// Starts a server on a free port. Tries up to five ports, because another program may take a port
-/// first.
+/// Starts a server on a free port. Tries up to five ports, because another program may use a port
+/// before the server does.
 pub fn on_a_free_port(mut starts: impl FnMut(u16) -> bool) -> u16 {
     for _ in 0..5 {
         let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -174,7 +175,7 @@ pub fn unprivileged(program: &Path) -> Command {
     command
 }
 
-/// Returns the directory of PostgreSQL's programs; `None` if there is none.
+/// Returns the directory of PostgreSQL's programs; `None` if PostgreSQL is not installed.
 pub fn binaries() -> Option<PathBuf> {
     let on_path = std::env::var_os("PATH")
         .into_iter()
@@ -194,7 +195,7 @@ pub fn binaries() -> Option<PathBuf> {
 }
 
 /// Starts a shell that outlives this process, stops the cluster and removes its files. Destructors
-/// cannot do that, because a test process ends without running them.
+/// cannot stop it, because a test process ends without running destructors.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 pub(super) fn stop_with_this_process(data: &Path) {
     let script = format!(

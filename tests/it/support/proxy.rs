@@ -1,4 +1,5 @@
-//! Reverse proxies of this machine that run with the configurations in `deploy/`.
+//! Runs the reverse proxies that are installed on this machine, with the configurations in
+//! `deploy/`.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ pub fn free_port() -> u16 {
 /// The public address of a proxy, chosen before the proxy starts.
 pub struct PublicSide {
     port: u16,
-    /// The certificate of an address with TLS.
+    /// The certificate of the proxy; `None` for an address without TLS.
     certificate: Option<CertifiedKey<KeyPair>>,
 }
 
@@ -60,7 +61,7 @@ impl PublicSide {
         }
     }
 
-    /// Returns a client that trusts the certificate.
+    /// Returns a client that trusts the certificate of the proxy.
     pub fn client(&self) -> ClientBuilder {
         match &self.certificate {
             Some(certificate) => Client::builder()
@@ -85,7 +86,7 @@ impl Drop for ShippedProxy {
     }
 }
 
-/// A text of a shipped configuration, and its replacement.
+/// A text in a shipped configuration, and the text that replaces it.
 type Change = (&'static str, String);
 
 /// The ports of a proxy, the directory of its files, and the address of its node.
@@ -102,7 +103,7 @@ impl ProxyFiles<'_> {
         self.directory.join(name).display().to_string()
     }
 
-    /// Writes a shipped configuration with these replacements.
+    /// Writes a shipped configuration with these changes to the file `name`.
     fn write(&self, name: &str, shipped: &str, changes: Vec<Change>) {
         let mut text = std::fs::read_to_string(deploy().join(shipped)).unwrap();
         for (from, to) in changes {
@@ -245,12 +246,12 @@ impl ProxyFiles<'_> {
 }
 
 impl ShippedProxy {
-    /// Starts a proxy in front of a node, with other addresses and otherwise as shipped. Returns
-    /// `None` if the proxy is not installed.
+    /// Starts a proxy in front of a node, with its shipped configuration, in which only the
+    /// addresses are changed. Returns `None` if the proxy is not installed.
     pub async fn in_front_of(node: &str, program: &'static str, side: &PublicSide) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
-        // The workers of nginx run as another user and write long responses to files in this
-        // directory.
+        // The workers of nginx run as another user. They need this directory, because they write
+        // long responses to files in it.
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(directory.path(), open).unwrap();
         let ground = ProxyFiles {

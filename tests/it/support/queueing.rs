@@ -1,4 +1,5 @@
-//! Functions that queue writes behind a running one, so that they share a commit.
+//! Functions that queue several writes behind a running write, so that the queued writes share a
+//! commit.
 
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -6,8 +7,8 @@ use std::time::Duration;
 use store::{Error, Share, Store, WORK_LIMIT};
 use tokio::task::JoinHandle;
 
-/// Maximum number of attempts of a test to get several writes into one commit. On a busy machine a
-/// write may be too slow and miss the commit.
+/// Maximum number of attempts of a test to get several writes into one commit. On a busy machine, a
+/// write may enter the queue too late for the commit.
 pub const ATTEMPTS: usize = 20;
 
 /// Starts a write that is alone in its commit and lasts until the caller drops the returned sender.
@@ -19,8 +20,8 @@ pub async fn hold(store: &Store, share: Share) -> (Sender<()>, JoinHandle<Result
         let work = move |_: &mut store::Transaction<'_>| {
             begun.send(()).unwrap();
             let _ = gate.recv();
-            // A commit accepts further writes for less time than this pause, so this write stays
-            // alone in its commit.
+            // A commit accepts more writes only for a time that is shorter than this pause. This
+            // write therefore stays alone in its commit.
             std::thread::sleep(Duration::from_millis(11));
             Ok(())
         };

@@ -1,5 +1,5 @@
-//! Webhook receivers that misbehave. They use raw sockets, so a test chooses each byte of the
-//! response.
+//! Webhook receivers that misbehave. They write to raw sockets, so a test can choose each byte of
+//! the response.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,8 @@ const DRIP: Duration = Duration::from_millis(20);
 /// The chunk of bytes that an endless HTTP/2 body repeats.
 const GUSH: [u8; 16 * 1024] = [b'x'; 16 * 1024];
 
-/// Behaviour of a receiver after it has read a request. `Mute` and `Plain` act before a request.
+/// Behaviour of a receiver after it has read a request. `Mute` and `Plain` are behaviour before a
+/// request.
 #[derive(Debug, Clone)]
 pub enum Act {
     /// Sends these bytes and waits for the next request.
@@ -36,11 +37,11 @@ pub enum Act {
     Drip(String, &'static str),
     /// Sends the first text at once, then repeats the second text as fast as possible.
     Flood(String, String),
-    /// Sends these bytes after the first request of a connection, and does the boxed act after the
-    /// second.
+    /// After the first request of a connection, sends these bytes. After the second request, does
+    /// what the boxed `Act` says.
     Once(String, Box<Act>),
-    /// Refuses the request of the first connection over HTTP/2 with these frames. Sends 200 on
-    /// other connections.
+    /// Over HTTP/2, refuses the request of the receiver's first connection with these frames. On
+    /// later connections, sends the status 200.
     Http2Refusing(&'static [u8]),
     /// Refuses every request over HTTP/2 with these frames.
     Http2AllRefusing(&'static [u8]),
@@ -59,9 +60,9 @@ pub enum Act {
 /// Counters of a receiver.
 #[derive(Default)]
 pub struct Seen {
-    /// Number of requests by `webhook-id`.
+    /// Number of received requests by their `webhook-id`.
     requests: Mutex<HashMap<String, usize>>,
-    /// Number of requests by record id.
+    /// Number of received requests by the id of the record in them.
     records: Mutex<HashMap<String, usize>>,
     /// Number of accepted connections.
     pub connections: AtomicUsize,
@@ -77,12 +78,12 @@ impl Seen {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Returns the number of requests about each record.
+    /// Returns the number of requests about each record, by the id of the record.
     pub fn records(&self) -> HashMap<String, usize> {
         self.records.lock().unwrap().clone()
     }
 
-    /// Returns the total number of requests.
+    /// Returns the number of all requests that the receiver has got.
     pub fn count(&self) -> usize {
         self.requests.lock().unwrap().values().sum()
     }
@@ -107,7 +108,7 @@ pub struct RawReceiver {
 }
 
 impl TestAuthority {
-    /// Starts a receiver that does the same for every request.
+    /// Starts a receiver with this certificate and this behaviour at every request.
     pub async fn receiver(&self, presents: Presents, act: Act) -> RawReceiver {
         let speaks_http2 = matches!(
             act,
@@ -141,8 +142,8 @@ async fn attend(mut stream: TcpStream, acceptor: TlsAcceptor, act: &Act, seen: &
     match act {
         Act::Mute => wait_for_the_end(&mut stream).await,
         Act::Plain(text) => {
-            // A TLS client first sends its handshake. The receiver ignores it and answers without
-            // TLS.
+            // A TLS client first sends its part of the handshake. The receiver ignores that and
+            // answers without TLS.
             let mut chunk = [0; 64];
             if stream.read(&mut chunk).await.is_ok_and(|count| count > 0)
                 && stream.write_all(text.as_bytes()).await.is_ok()
@@ -174,7 +175,8 @@ async fn attend(mut stream: TcpStream, acceptor: TlsAcceptor, act: &Act, seen: &
     }
 }
 
-/// Reads a client's preface and frames until its request has arrived, then sends these frames.
+/// Reads the HTTP/2 preface and frames of a client until its request has arrived. Then sends
+/// `frames`.
 async fn refuse_http2(mut stream: TlsStream<TcpStream>, frames: &[u8]) {
     const PREFACE: usize = 24;
     const HEADERS: u8 = 1;
@@ -194,7 +196,7 @@ async fn refuse_http2(mut stream: TlsStream<TcpStream>, frames: &[u8]) {
         }
         if head[3] == HEADERS {
             let mut frames = frames.to_vec();
-            // `RST_STREAM` must contain the stream of the request.
+            // The frame `RST_STREAM` must contain the number of the request's stream.
             if frames[3] == RST_STREAM {
                 frames[5..9].copy_from_slice(&head[5..9]);
             }
@@ -275,7 +277,7 @@ async fn speak_http2(stream: TlsStream<TcpStream>, status: u16, is_endless: bool
     connection.await.ok();
 }
 
-/// Writes bytes and counts them. Returns `None` if the connection is closed.
+/// Writes bytes and adds their number to the counter. Returns `None` if the connection is closed.
 async fn say(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8], seen: &Seen) -> Option<()> {
     stream.write_all(bytes).await.ok()?;
     stream.flush().await.ok()?;

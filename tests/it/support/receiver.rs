@@ -1,4 +1,4 @@
-//! An HTTPS webhook receiver on loopback, with its own certificate authority.
+//! An HTTPS webhook receiver on loopback, with a certificate of its own test authority.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::http_server::{HttpServer, RecordedRequest, Reply, response};
 use super::{Api, App};
 
-/// A webhook request that the receiver got.
+/// A webhook request that the receiver has received.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     pub headers: Vec<(String, String)>,
@@ -44,7 +44,8 @@ impl Delivery {
 
 pub struct Receiver {
     pub url: String,
-    /// Statuses of the next answers. The last status repeats.
+    /// Statuses of the receiver's next responses. After the last one, every response has the last
+    /// status.
     answers: Arc<Mutex<Vec<u16>>>,
     deliveries: tokio::sync::Mutex<mpsc::UnboundedReceiver<Delivery>>,
     server: HttpServer,
@@ -81,7 +82,8 @@ impl Receiver {
         self.server.flags()
     }
 
-    /// Sets the statuses of the next responses. The last status repeats.
+    /// Sets the statuses of the next responses. After the last one, every response has the last
+    /// status.
     pub fn answer(&self, statuses: &[u16]) {
         *self.answers.lock().unwrap() = statuses.to_vec();
     }
@@ -140,13 +142,14 @@ pub async fn until_read(api: &Api, path: &str, condition: impl Fn(&Value) -> boo
     panic!("{}", api.get(path).await.data());
 }
 
-/// Advances the clock until the next retry is due. Returns the delivery.
+/// Advances the clock until the next retry arrives at the receiver. Returns the delivery that
+/// arrived.
 pub async fn retried(app: &App, receiver: &Receiver) -> Delivery {
     let moving = async {
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            // The step is longer than any back-off in the tests, and much shorter than the lease of
-            // a running delivery.
+            // The clock advances in steps. A step is longer than any back-off in the tests, and
+            // much shorter than the lease of a running delivery.
             app.clock.advance(Duration::from_millis(100));
             app.server.dependencies.due.notify_one();
         }

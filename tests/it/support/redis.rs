@@ -33,7 +33,7 @@ impl Redis {
             return None;
         }
         let directory = tempfile::tempdir().unwrap();
-        // Another program may take the port first, so up to five ports are tried.
+        // Another program may use the port before Redis does, so the test tries up to five ports.
         for _ in 0..5 {
             let port = TcpListener::bind("127.0.0.1:0")
                 .unwrap()
@@ -63,7 +63,7 @@ impl Redis {
 
     /// Starts Redis again on the same port, without data.
     pub fn restart(&mut self) {
-        // Another program may occupy the port for a moment.
+        // Another program may use the port for a moment, so several attempts may be necessary.
         let again = || {
             run(self.port, &self.directory).or_else(|| {
                 std::thread::sleep(Duration::from_millis(500));
@@ -75,8 +75,8 @@ impl Redis {
             .expect("redis-server starts again on its port");
     }
 
-    /// Sends a signal. After `-STOP` Redis keeps its connections but does not respond; after
-    /// `-CONT` it responds again.
+    /// Sends a signal to Redis. After `-STOP` its connections stay open, but Redis does not
+    /// respond. After `-CONT` Redis responds again.
     pub fn signal(&self, signal: &str) {
         assert!(
             Command::new("kill")

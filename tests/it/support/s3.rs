@@ -1,4 +1,4 @@
-//! A fake S3 bucket in the test process that can put, get, list and remove objects.
+//! A fake S3 bucket in the test process. Clients can put, get, list and remove objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -58,7 +58,7 @@ impl Bucket {
             .insert(key.into(), bytes.into());
     }
 
-    /// Returns the number of requests with this name.
+    /// Returns how often clients have requested the operation with this name.
     pub fn calls(&self, name: &str) -> usize {
         self.shared
             .lock()
@@ -69,7 +69,7 @@ impl Bucket {
             .count()
     }
 
-    /// Returns the number of parts of uploads that are neither completed nor aborted.
+    /// Returns the number of stored parts of uploads that are neither completed nor aborted.
     pub fn parts(&self) -> usize {
         self.shared.lock().unwrap().parts.len()
     }

@@ -6,13 +6,14 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use super::{PLATFORM_KEY, choose_tls_provider};
 
-/// Returns a command that serves this database with the tests' platform key. It listens on a free
-/// port unless `flags` name an address, and has no rate limits except those in `flags`.
+/// Returns a command that starts a server on this database, with the tests' platform key. The
+/// server listens on a free port unless `flags` name an address. It has no rate limits except those
+/// in `flags`.
 pub fn serve(database_url: &str, flags: &[&str]) -> Command {
     serve_by(env!("CARGO_BIN_EXE_vestibule"), database_url, flags)
 }
 
-/// Returns the command of [`serve`] for another binary.
+/// Returns the same command as [`serve`], but for the binary `program`.
 pub fn serve_by(program: impl AsRef<OsStr>, database_url: &str, flags: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.arg("serve");
@@ -41,7 +42,8 @@ pub struct ServerProcess {
     child: Child,
     /// The address that the server has printed.
     pub base: String,
-    /// Keeps the pipe open, because the server would fail to print more otherwise.
+    /// The reading end of the pipe to which the server prints. If the pipe closed, the server could
+    /// not print any more.
     _output: Option<BufReader<ChildStdout>>,
 }
 
@@ -80,7 +82,8 @@ impl ServerProcess {
         }
     }
 
-    /// Runs a command with another standard output, so its address is unknown.
+    /// Runs a command whose standard output goes elsewhere. The address of the server is therefore
+    /// unknown.
     pub fn start_with_output(
         command: &mut Command,
         output: impl Into<Stdio>,
@@ -94,7 +97,7 @@ impl ServerProcess {
         }
     }
 
-    /// Returns host and port.
+    /// Returns the host and the port of the server.
     pub fn address(&self) -> &str {
         self.base.strip_prefix("http://").unwrap()
     }
@@ -103,7 +106,7 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// Sends a signal, for example `-TERM`.
+    /// Sends a signal to the process, for example `-TERM`.
     pub fn signal(&self, signal: &str) {
         let pid = self.pid().to_string();
         let status = Command::new("kill").args([signal, &pid]).status();
@@ -121,7 +124,7 @@ impl ServerProcess {
         self.child.wait().unwrap()
     }
 
-    /// Returns the status of the process if it has ended.
+    /// Returns the exit status of the process, if the process has ended.
     pub fn try_wait(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().unwrap()
     }

@@ -1,4 +1,4 @@
-//! Runs SQL of a test on the database of the server under test.
+//! Runs SQL statements of a test on the database of the server under test.
 
 use store::{Row, Statement, Value};
 
@@ -6,7 +6,8 @@ use super::App;
 
 /// Returns a statement with this text, which both databases must accept.
 pub fn statement(text: impl Into<String>) -> &'static Statement {
-    // A statement needs a static lifetime. A test has few statements, so the leak is small.
+    // A statement must exist until the process ends. A test has few statements, so this leak of
+    // memory is small.
     Box::leak(Box::new(Statement::new(Box::leak(
         text.into().into_boxed_str(),
     ))))
@@ -41,7 +42,8 @@ impl App {
             .unwrap()
     }
 
-    /// Returns the columns of all tables: table, column, type, and whether null is allowed.
+    /// Returns the columns of all tables. Each item contains the table, the column, its type, and
+    /// whether the column may be null.
     pub async fn columns(&self) -> Vec<(String, String, String, bool)> {
         let text = if self.database_url.starts_with("sqlite:") {
             "select t.name, c.name, c.type, c.\"notnull\" = 0 from sqlite_master t join pragma_table_xinfo(t.name) c

@@ -9,7 +9,7 @@ use super::postgres::{
     OPTIONS, binaries, is_root, on_a_free_port, stop_with_this_process, unprivileged,
 };
 
-/// A running standby. It is stopped when the test process ends.
+/// A running standby. When the test process ends, the standby is stopped.
 pub struct Standby {
     /// URL of the database on the primary.
     primary: String,
@@ -19,7 +19,8 @@ pub struct Standby {
 }
 
 impl Standby {
-    /// Starts a standby of a database's cluster. Waits until the standby has caught up.
+    /// Starts a standby of the cluster to which the database belongs. Waits until the standby has
+    /// caught up.
     pub fn of(primary: &str) -> Self {
         let bin = binaries().unwrap();
         let directory = tempfile::Builder::new()
@@ -91,7 +92,8 @@ impl Standby {
         standby
     }
 
-    /// Pauses the replay: the standby receives changes, but queries on it do not see them.
+    /// Pauses the replay. The standby still receives changes, but queries on the standby do not see
+    /// them.
     pub fn pause(&self) {
         query_text(&self.database_url, "select pg_wal_replay_pause()::text");
         let start = Instant::now();
