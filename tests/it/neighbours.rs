@@ -21,8 +21,8 @@ use crate::support::{Api, ApiResponse, App, Org, new_id, on_both};
 store::statements! {
     /// Reads the two revisions of an organization.
     REVISIONS = "select revision, stream_revision from organization where id = ?1";
-    /// Sets the revisions to earlier values. A database that lost commits in a fail-over would have
-    /// such values.
+    /// Sets the revisions to earlier values. A database that loses commits in a fail-over goes back
+    /// to earlier revisions in the same way.
     RESET_REVISIONS = "update organization set revision = ?2, stream_revision = ?3 where id = ?1";
     /// Deletes a portal, as if its commit had been lost.
     DELETE_PORTAL = "delete from portal where organization_id = ?1 and name_key = ?2";

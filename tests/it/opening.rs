@@ -105,8 +105,8 @@ async fn assert_newer_schema_refused(database_url: &str) {
     );
 }
 
-/// On Citus the service sends a migration one statement at a time. It splits the text at each
-/// semicolon before a line break.
+/// On Citus the service sends a migration one statement at a time. The service splits the text of
+/// the migration at each semicolon before a line break.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_migration_statement_ends_at_a_line_end() {
     let Some(url) = fresh_postgres().await else {
@@ -162,8 +162,8 @@ fn postgres_client(url: &str) -> ::postgres::Client {
     ::postgres::Client::connect(url, ::postgres::NoTls).unwrap()
 }
 
-/// The service reports the problem if its database role may not create tables, has no schema for
-/// them, or may not connect.
+/// The database role of the service may lack the right to connect or to create tables, or may have
+/// no schema for them. The service reports each of these problems.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_role_without_rights_is_reported() {
     let Some(url) = fresh_postgres().await else {

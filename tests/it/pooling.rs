@@ -93,7 +93,7 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
 }
 
 /// The pooler may run each transaction on another connection. The service therefore sets its time
-/// limits anew in each transaction, and changes no setting of a connection.
+/// limits in each transaction, and changes no setting of a connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn pooled_connections_keep_no_session_settings() {
     let Some(app) = App::behind_a_pooler("default_pool_size = 1", &MANY).await else {

@@ -298,7 +298,7 @@ on_both! {
             scope(&limited, "/add", step, json!({ "propertyIds": [mine] })).await.error(404);
             assert_eq!(scopes(&limited, step).await, four(json!({})));
         }
-        // For a limited caller, counts and lists contain only items of their own properties.
+        // For a limited caller, counts and lists contain only items of the caller's properties.
         let counts = json!({ "propertyCount": 1, "portalCount": 0, "propertyGroupCount": 0, "tagCount": 0 });
         assert_eq!(row(&limited, &steps["mixed"]).await["scope"], counts);
         assert_eq!(scopes(&limited, &steps["mixed"]).await, four(json!({ "propertyIds": [mine] })));

@@ -211,8 +211,8 @@ fn the_demo_refuses_a_database_url() {
     );
 }
 
-/// With a limit of 1,024 open files the server cannot hold all 1,500 silent connections. It closes
-/// the longest silent ones to accept new ones.
+/// The open-file limit of 1,024 is too low for all 1,500 silent connections. To accept new
+/// connections, the server closes those that have been silent longest.
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_beyond_the_open_files_do_not_delay_others() {
     let directory = tempfile::tempdir().unwrap();

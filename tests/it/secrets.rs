@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use crate::support::server_process::ServerProcess;
 use crate::support::{ApiResponse, App, PLATFORM_KEY, new_id, on_both};
 
-/// The environment variables of all flags that hold a secret.
+/// The environment variables of all flags that contain a secret.
 const SECRETS: [&str; 9] = [
     "VESTIBULE_DATABASE_DIRECT_URL",
     "VESTIBULE_DATABASE_URL",

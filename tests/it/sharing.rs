@@ -1,5 +1,5 @@
-//! Tests of requests that share work on PostgreSQL: lookups that share a query, and writes that
-//! share a commit.
+//! Tests of PostgreSQL: the store combines several lookups into one query, and several writes into
+//! one commit.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

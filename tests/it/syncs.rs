@@ -147,7 +147,7 @@ on_both! {
         org.sync(json!([url(ids[1_000], "new.example"), deleted("custom_url", ids[0])])).await.data();
         let data = skip(&org, json!([url(ids[1], "newer.example"), url(ids[1_001], "newest.example"), deleted("custom_url", ids[2]), url(ids[1_001], "newest.example")])).await;
         assert_eq!(rejected(&data).into_keys().collect::<Vec<_>>(), [1]);
-        // A further record does not count towards the limit if its host is already a host of the
+        // One more record does not count towards the limit if its host is already a host of the
         // organization.
         org.sync(json!([url(ids[2], "new.example")])).await.data();
         assert_eq!(count(&api, "/custom-urls").await, 1_001);

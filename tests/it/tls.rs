@@ -73,7 +73,7 @@ async fn app(files: &Files, limits: Limits) -> App {
     App::on_sqlite_with_limits(&files.flags().each_ref().map(String::as_str), limits).await
 }
 
-/// Returns a TLS client that trusts these certificates, whatever names they contain.
+/// Returns a TLS client that trusts exactly these certificates.
 fn connector(trusted: &[&CertificateDer<'static>]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     for certificate in trusted {

@@ -15,7 +15,8 @@ fn document(url: &str) -> Value {
     json!({ "client_id": url, "client_name": "Notes", "redirect_uris": [REDIRECT, "cursor://x/cb"], "token_endpoint_auth_method": "none" })
 }
 
-/// Checks that the member gets an error page that says that the client cannot be checked.
+/// Checks that the member gets an error page. The page says that the service cannot check the
+/// client.
 async fn assert_refused(scene: &MemberScene<'_>, url: &str) {
     let response = scene
         .browser

@@ -13,7 +13,7 @@ use crate::support::http_server::{HttpServer, Reply, response};
 /// The response of the site to requests for a path.
 #[derive(Debug, Clone)]
 pub enum Page {
-    /// The response is exactly these bytes, which include its head.
+    /// The response is exactly these bytes, which include the head of the response.
     Raw(String),
     /// The site does not respond and keeps the connection open.
     Hangs,

@@ -164,7 +164,7 @@ on_both! {
     }
 
     /// Each state of a step has an icon and a text. The page suggests a step that the guest can do,
-    /// not one that waits for another system.
+    /// not a step that waits for another system.
     async fn each_state_of_a_step_has_a_text(app: App) {
         let house = House::build(&app).await;
         let identity = house.step("identity_check", json!({})).await;

@@ -51,7 +51,7 @@ on_both! {
         let org = app.org().await;
         let id = ada(&org).await;
         let url = format!("{}{}", app.base, link(&org, id).await);
-        // This client keeps no cookies and follows no redirects.
+        // This client stores no cookies and follows no redirects.
         let http = Browser::new(&app).http;
         for _ in 0..2 {
             let looked = ApiResponse::of(http.get(&url)).await;

@@ -35,7 +35,7 @@ pub enum SigningKey {
     EdDsa,
     /// An unpublished key that has the key id of the `EdDSA` key.
     Forged,
-    /// An unpublished key with its own key id.
+    /// An unpublished key whose key id the provider does not publish either.
     Unknown,
     /// The client secret, as an HMAC key.
     Shared,

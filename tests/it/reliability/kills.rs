@@ -48,8 +48,8 @@ impl Progress {
         }
     }
 
-    /// Creates manuals, reads and changes them, and reads them again. Returns name, id and icon of
-    /// each manual as the server acknowledged them.
+    /// Creates manuals, reads and changes them, and reads them again. Returns the name, the id and
+    /// the icon of each manual, as the server has acknowledged them.
     async fn write_and_read(
         self: Arc<Self>,
         client: Client,

@@ -26,7 +26,7 @@ enum ProxyMode {
     Open,
     /// Delays all bytes until the mode changes, without an error.
     Held,
-    /// Closes connections and refuses new ones.
+    /// Closes open connections and refuses new connections.
     Cut,
 }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::{Client, Process, assert_intact, number, sqlite_in};
 
 /// Sixteen clients read and write, and every response must be a success. The memory of the server
-/// must not keep growing.
+/// must stop growing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes ten minutes; `just soak` runs it"]
 async fn memory_stays_stable_under_sustained_load() {

@@ -31,7 +31,7 @@ pub enum Reply {
     Last(String),
     /// Sends this beginning of a response, and then nothing.
     Stalled(String),
-    /// Sends the first text, then repeats the second one until the client closes the connection.
+    /// Sends the first text, then repeats the second text until the client closes the connection.
     Endless(String, String),
 }
 

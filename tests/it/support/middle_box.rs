@@ -69,7 +69,7 @@ impl MiddleBox {
         }
     }
 
-    /// Drops all further bytes of open and new connections.
+    /// Drops all bytes from now on, of open and of new connections.
     pub fn close(&self) {
         self.settings.is_closed.store(true, Ordering::SeqCst);
         self.drop_open_connections();

@@ -1,5 +1,5 @@
 //! Two PostgreSQL servers under Patroni: a primary and a synchronous standby, coordinated by etcd.
-//! Patroni and etcd must be installed as Debian installs them.
+//! The programs of Patroni and etcd must be where Debian installs them.
 
 use std::fs::File;
 use std::net::TcpListener;
