@@ -248,9 +248,9 @@ async fn uncommitted_data_is_not_cached() {
     assert_eq!(view().await, "Casa");
 }
 
-/// A dry run or a refused operation may have read uncommitted data of another operation. Its
-/// response therefore waits for the commit of that operation. If the commit fails, the dry run or
-/// refused operation fails too.
+/// A dry run or a refused operation may have read uncommitted data of another operation. Its own
+/// response therefore waits for the commit of that other operation, and is an error if that commit
+/// fails.
 #[tokio::test(flavor = "multi_thread")]
 async fn operations_that_read_a_failed_commit_fail_with_it() {
     type Work = fn(&mut store::Transaction<'_>) -> Result<(), store::Error>;

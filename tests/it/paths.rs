@@ -25,7 +25,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Adds all files below a folder whose name ends with `ending`, except those in build folders.
+/// Adds to `files` all files below `folder` whose names end with `ending`. Skips build folders.
 fn files_of(folder: &Path, ending: &str, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -94,7 +94,8 @@ on_both! {
         let flat = elsewhere.property(None, &[]).await;
         elsewhere.record("reservation", stay(flat, "ada@example.com", "2026-11-01", "2026-11-05")).await;
         assert!(shows(&house, step, house.stay).await);
-        // Before the earlier stay the guest had no stay, so the guest was new at that time.
+        // The earlier stay is the first stay of the guest, so during that stay the guest counts as
+        // new.
         let data = stay(house.flat, "ada@example.com", "2026-11-01", "2026-11-05");
         house.org.put_record("reservation", earlier, data).await;
         assert!(shows(&house, step, earlier).await);

@@ -1,5 +1,5 @@
-//! Tests of PostgreSQL: the store combines several lookups into one query, and several writes into
-//! one commit.
+//! Tests of the store on PostgreSQL. The store combines several lookups into one query, and several
+//! writes into one commit.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -257,8 +257,8 @@ on_both! {
         assert_eq!(send("time", json!("2026-11-21T10:00:00Z")).await, is("time", 0), "versions of another sort are not compared");
         assert_eq!(send("earlier", json!("2026-11-21T10:59:59+01:00")).await, is("time", 1));
         assert_eq!(send("later", json!("2026-11-21T10:00:00.001Z")).await, is("later", 0));
-        // The service compares versions even if both records are in one sync, and even if one of
-        // them is a deletion.
+        // The service also compares the versions if one sync contains both records, or if one of
+        // the records is a deletion.
         let gone = |version: &str| json!({ "kind": "tag", "id": tag, "isDeleted": true, "version": version });
         let data = org.sync(json!([gone("2026-11-21T09:00:00Z")])).await.data();
         assert_eq!((data["stale"].as_u64(), count(&api, "/tags").await), (Some(1), 1));

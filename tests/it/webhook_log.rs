@@ -18,7 +18,7 @@ use crate::support::receiver::{Receiver, retried, signature, subscribe, until, u
 use crate::support::{Api, App, Org, new_id, on_both, on_both_with, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// The log contains an ended delivery for this time.
+/// Time after which the sweep deletes an ended delivery from the log.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
 /// An HTTPS address on which nothing listens.
 const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/";
@@ -207,8 +207,8 @@ on_both_with! {
         for id in &ids[..2] {
             assert!(arrived.iter().any(|delivery| delivery.header("webhook-id") == *id), "{id}");
         }
-        // The log has the newest delivery first: both redelivered ones, the ping, and the earlier
-        // one.
+        // The log has the newest delivery first: the two redeliveries, then the ping, then the
+        // earlier delivery.
         until_log(&app, &api, &subscription, |log| statuses(log) == ["delivered", "delivered", "failed", "failed"]).await;
         assert_eq!(api.post(&again, json!({ "since": "-009000-01-01T00:00:00Z" })).await.data(), json!({ "redelivered": 1 }));
         assert_eq!(receiver.next().await.header("webhook-id"), ids[3]);

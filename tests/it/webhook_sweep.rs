@@ -17,9 +17,9 @@ use crate::support::{App, Org, new_id, on_both, on_both_with, reservation};
 /// A number of rows that is larger than one batch of the sweep.
 const MANY: usize = 1_200;
 const HOUR: Duration = Duration::from_secs(3_600);
-/// The log contains an ended delivery for this time.
+/// Time after which the sweep deletes an ended delivery from the log.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
-/// The log contains a pending delivery for this time longer than an ended one.
+/// Additional time after which the sweep deletes a pending delivery from the log.
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
@@ -63,7 +63,7 @@ async fn fill(org: &Org<'_>, subscription: &Value, count: usize, status: &'stati
 }
 
 /// Inserts deliveries into the log of a subscription. They become due when the time `due` has
-/// passed. If it is `None`, they have no due time.
+/// passed from now on. Without `due`, they have no due time.
 async fn fill_due(
     org: &Org<'_>,
     subscription: &Value,
@@ -261,8 +261,9 @@ on_both_with! {
         let second = token(&there).await;
         first.get("/webhook-subscriptions").await.error(401);
 
-        // The member also has subscriptions in the first organization. In the second organization,
-        // callers cannot see or change them, and they do not count there.
+        // The subscriptions in the first organization belong to the same member. In the second
+        // organization, callers can neither see nor change these subscriptions, and they do not
+        // count towards the limit there.
         assert_eq!(second.get("/webhook-subscriptions").await.data(), json!([]));
         let path = format!("/webhook-subscriptions/{}", id_of(&mine));
         second.get(&format!("{path}/deliveries")).await.error(404);

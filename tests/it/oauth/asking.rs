@@ -137,9 +137,9 @@ on_both! {
         assert_eq!(stranger.sign_in(&path_of(&link)).await, return_to);
         let page = html(&stranger.get(&return_to).await);
         assert_eq!(form(&page, "deny").iter().find(|(name, _)| name == "state").unwrap().1.len(), 4_096);
-        // The address of the sign-in page must contain this request, which is too long for it. A
-        // visitor without a session gets an error page at once; a signed-in member gets the consent
-        // page.
+        // This request is too long for the address of the sign-in page, which must contain the
+        // request. A visitor without a session gets an error page at once; a signed-in member gets
+        // the consent page.
         assert_error_page(&authorize(&Browser::new(&app), &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await);
         assert_eq!(authorize(&scene.browser, &encoded(&with(scene.ask(), "state", &"=".repeat(4_000)))).await.status, 200);
     }

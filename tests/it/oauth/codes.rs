@@ -84,8 +84,8 @@ on_both! {
         for tokens in [&tokens, &renewed] {
             scene.api(tokens).get("/portals").await.data();
         }
-        // A second exchange means that the code has leaked, so it revokes the tokens, even ten
-        // minutes after the first exchange.
+        // A second exchange means that the code has leaked. The service therefore revokes the
+        // tokens, even ten minutes after the first exchange.
         app.clock.advance(Duration::from_secs(600));
         refused(&scene.exchange(&code).await, 400, "invalid_grant");
         for tokens in [&tokens, &renewed] {

@@ -76,8 +76,8 @@ on_both! {
     }
 }
 
-/// If the public URL has HTTPS and a path, cookies have the `__Host-` prefix and links contain that
-/// path.
+/// If the public URL begins with `https://` and has a path, cookies have the `__Host-` prefix and
+/// links contain that path.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn behind_https_cookies_have_the_host_prefix() {
     let app = App::on_sqlite(&["--public-url=https://stay.example/guests"]).await;
@@ -119,8 +119,8 @@ async fn behind_https_cookies_have_the_host_prefix() {
         "{session}"
     );
     assert!(browser.is_signed_in().await);
-    // If the public URL has HTTPS, the service does not accept the session cookie without that
-    // prefix.
+    // If the public URL begins with `https://`, the service does not accept the session cookie
+    // without that prefix.
     let value = browser.cookie("__Host-vestibule_session").unwrap();
     let plain = Browser::new(&app);
     plain.set("vestibule_session", &value);

@@ -485,8 +485,8 @@ async fn a_provider_callback_is_valid_only_in_its_browser() {
     ada(&app.org().await).await;
     let (browser, other) = (Browser::new(&app), Browser::new(&app));
     let callback_query = provider_callback(&browser, &idp, "/sign-in/provider").await;
-    // The service refuses a callback from another browser than the one that started the sign-in. It
-    // does so even if that other browser has started a sign-in too.
+    // The service refuses a callback from a browser that did not start this sign-in, even if that
+    // browser has started a different sign-in.
     refused(
         &other.get(&callback(&callback_query)).await,
         403,

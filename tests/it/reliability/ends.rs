@@ -50,7 +50,7 @@ fn is_complete(answer: &str) -> bool {
 on_each! {
     /// Sends SIGTERM under load. A request whose head the server read before the signal gets a
     /// response, even if its body arrives later. A later request is refused completely. No response
-    /// is truncated. No request that gets no response is applied.
+    /// is truncated. A request without a response is not applied.
     async fn sigterm_under_load_loses_no_response(database_url: String) {
         const BEGUN: usize = 40;
         let mut server = Process::start(&database_url);

@@ -226,8 +226,8 @@ async fn send_requests(
     written
 }
 
-/// Closes the proxy under load. Checks that the server answers with 503 in time, and recovers when
-/// the proxy is open again.
+/// Sets the proxy to the mode `closed` under load. Checks that the server answers with 503 in time,
+/// and that it recovers when the proxy is open again.
 async fn assert_outage_survived(closed: ProxyMode, clients: usize) {
     let Some(database_url) = fresh_postgres().await else {
         return;

@@ -23,8 +23,8 @@ const DRIP: Duration = Duration::from_millis(20);
 /// The chunk of bytes that an endless HTTP/2 body repeats.
 const GUSH: [u8; 16 * 1024] = [b'x'; 16 * 1024];
 
-/// Behaviour of a receiver after it has read a request. `Mute` and `Plain` are behaviour before a
-/// request.
+/// Behaviour of a receiver. `Mute` and `Plain` take effect before the receiver reads a request, and
+/// all other behaviour after that.
 #[derive(Debug, Clone)]
 pub enum Act {
     /// Sends these bytes and waits for the next request.
