@@ -8,22 +8,23 @@ include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
 /// How Citus distributes a PostgreSQL database over several servers: by organization.
 ///
-/// Two kinds of tables are copied to every server. OAuth apps belong to no organization. Domains
-/// must be unique in the whole database.
+/// Two groups of tables are copied to every server instead. Tables of OAuth apps are copied because
+/// an app belongs to no organization. Tables of domains are copied because a domain must be unique
+/// in the whole database.
 pub const SHARDING: store::Sharding = store::Sharding {
     root: ("organization", "id"),
     column: "organization_id",
     copied: &["domain", "oauth_app"],
 };
 
-/// A kind of database.
+/// The database product for which a migration is rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Database {
     Sqlite,
     Postgres,
 }
 
-/// The types of the notation, each with its names in SQLite and in PostgreSQL.
+/// The column types of the migrations' notation, each with its names in SQLite and in PostgreSQL.
 const TYPES: [(&str, &str, &str); 7] = [
     ("id", "blob", "uuid"),
     ("moment", "integer", "timestamptz"),
@@ -54,7 +55,7 @@ pub fn migrations() -> store::Migrations {
     }
 }
 
-/// Returns a migration as SQL for one kind of database.
+/// Returns a migration as SQL for one database product.
 fn text_for(text: &str, database: Database) -> String {
     let mut sql: String = text
         .lines()
@@ -66,8 +67,8 @@ fn text_for(text: &str, database: Database) -> String {
     sql + "\n"
 }
 
-/// Returns a line as SQL for one kind of database. Returns `None` if the line is only for the other
-/// kind.
+/// Returns a line of a migration as SQL for one database product. Returns `None` if the line is
+/// only for the other product.
 fn line_for(line: &str, database: Database) -> Option<String> {
     let (own, other) = match database {
         Database::Sqlite => (" -- only sqlite", " -- only postgres"),

@@ -1,8 +1,8 @@
-//! The running server: starts all parts of the service, runs the background tasks, and shuts down
-//! in order.
+//! The running server: starts all parts of the service, runs the background tasks, and shuts the
+//! parts down in a fixed order.
 //!
-//! [`Server::start`] puts the parts together. [`offline_service`] makes a service without
-//! connections, for commands. `listening` opens the certificate and the listener.
+//! [`Server::start`] puts the parts together. [`offline_service`] makes a service that opens no
+//! port, for commands. `listening` opens the certificate and the listening socket.
 
 mod listening;
 mod sweeps;
@@ -98,7 +98,7 @@ impl Server {
         Self::start_with_limits(flags, clock, names, limits).await
     }
 
-    /// Does the same as [`Server::start_with_resolver`], with other limits for clients.
+    /// Does the same as [`Server::start_with_resolver`], with the given limits for clients.
     #[expect(
         clippy::too_many_lines,
         reason = "the parts of the server are put together in one place"
@@ -501,8 +501,8 @@ async fn open(url: &str, options: store::Options) -> Result<store::Store, String
         .map_err(|error| error.to_string())
 }
 
-/// Makes a service without connections, for commands that work on the database. Its platform key is
-/// random, and only this process knows it.
+/// Makes a service that opens no port, for commands that work on the database. Its platform key is
+/// random, and only this process knows the key.
 pub async fn offline_service(
     database: &DatabaseFlags,
     clock: Clock,
@@ -533,7 +533,7 @@ pub async fn migrated_service(
     service_of_store(open(&database.url()?, options).await?, clock, "").await
 }
 
-/// Makes a service without connections for a database.
+/// Makes a service that opens no port, for a database that is open already.
 async fn service_of_store(
     store: store::Store,
     clock: Clock,
@@ -562,7 +562,7 @@ async fn rebuild_summaries(service: &Arc<Service>) -> Result<(), String> {
         .map_err(|error| error.cause().unwrap_or_default().to_owned())
 }
 
-/// Makes a service with neither limits nor connections.
+/// Makes a service that limits no client and opens no port.
 async fn assemble(
     store: store::Store,
     clock: Clock,

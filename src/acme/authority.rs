@@ -151,7 +151,8 @@ impl Authority {
         result.map_err(|error| error.to_string())?
     }
 
-    /// Returns the contact of the account as a URL.
+    /// Returns the operator's mail address as a URL, by which the authority can contact the
+    /// operator.
     fn contact(&self) -> Option<String> {
         self.email.as_ref().map(|email| format!("mailto:{email}"))
     }
@@ -180,8 +181,8 @@ impl Authority {
     }
 }
 
-/// Prepares the response to the challenge for each host name that the authority has not checked
-/// yet, and asks the authority to check it.
+/// Answers the challenges of an order. For each host name that the authority has not checked yet,
+/// prepares the response and asks the authority to check the name.
 async fn answer_challenges(order: &mut Order, tls: &Tls) -> Result<(), Error> {
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
@@ -209,7 +210,8 @@ async fn answer_challenges(order: &mut Order, tls: &Tls) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes `tls` answer a challenge with a certificate as in RFC 8737, section 3.
+/// Makes `tls` answer the challenge for a host name with the certificate that RFC 8737, section 3,
+/// describes.
 fn install_challenge(name: &str, authorization: &KeyAuthorization, tls: &Tls) -> Result<(), Error> {
     let digest = authorization.digest();
     let create = || {

@@ -62,7 +62,7 @@ pub struct CertificateRenewer {
     current: Mutex<Option<CertificateFacts>>,
     /// Locked during an order, so that there is only one order at a time.
     order: tokio::sync::Mutex<()>,
-    /// Ends the pause before the next check.
+    /// Wakes [`Self::run`] from the pause before its next check.
     check_now: Notify,
 }
 

@@ -11,8 +11,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(120);
 /// Maximum pause after a failed order.
 const MAX_PAUSE: Duration = Duration::from_secs(6 * 3_600);
 
-/// Returns the time of renewal: a third of the lifetime before the certificate expires, which is 30
-/// days before the end of 90 days.
+/// Returns the time of renewal: the time at which a third of the certificate's lifetime remains.
+/// For a certificate of 90 days, this is 30 days before it expires.
 pub(super) fn renewal_time(certificate: &CertificateFacts) -> Timestamp {
     let lifetime = certificate.not_after.duration_since(certificate.not_before);
     certificate
@@ -32,7 +32,8 @@ pub(super) fn is_due(certificate: &CertificateFacts, names: &[String], now: Time
     now >= renewal_time(certificate) || !names.iter().all(is_covered)
 }
 
-/// Returns the pause after a failed order. `failures` is the number of failures before it.
+/// Returns the pause after a failed order. `failures` is the number of orders that failed in a row
+/// directly before this one.
 pub(super) fn pause_after(failures: u32) -> Duration {
     let factor = 2_u32.checked_pow(failures);
     factor

@@ -1,6 +1,6 @@
 //! Authorization codes (RFC 6749, sections 4.1.2 and 4.1.3). A code is valid for a minute and for
-//! one exchange. The exchange must have the client, redirect address, verifier and resource of the
-//! authorization request.
+//! one exchange. The exchange must name the same client, redirect address, verifier and resource as
+//! the authorization request.
 
 use engine::access::{self, Resource};
 use engine::context::Context;

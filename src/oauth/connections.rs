@@ -37,7 +37,8 @@ store::statements! {
     /// The grants of some members to some apps, by the time of their exchange.
     GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant where organization_id = ?1 and exchanged_at is not null
         and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4) order by exchanged_at, id";
-    /// The app with a metadata document. Apps belong to no organization.
+    /// The app with this metadata document. The organization, to which no app belongs, is only read
+    /// to see that it is not erased.
     APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
 }
 
@@ -45,7 +46,7 @@ store::statements! {
 pub(crate) const LIST_CONNECTIONS: OperationName<Vec<ConnectionView>> =
     OperationName::new("listConnections");
 
-/// The page limits, like those of other lists for administrators.
+/// The number of connections on a page, as in the other lists for administrators.
 const PAGES: PageLimits = PageLimits {
     default: 50,
     max: 100,

@@ -32,12 +32,12 @@ use super::{code, paths, redirect};
 use crate::people::{self, SignInFrame, SignedIn};
 
 store::statements! {
-    /// The properties with these ids, by creation.
+    /// The properties with these ids, the oldest first.
     PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property' and id = any(?2) order by created_at, id limit ?3";
 }
 
-/// Maximum number of property names on the page. For further properties, the page shows only their
-/// number.
+/// Maximum number of property names on the page. If the app can access more properties, the page
+/// shows how many more, without their names.
 const MAX_NAMES: u32 = 8;
 
 /// The page on which a member approves or denies an app's request.
@@ -49,7 +49,8 @@ struct ConsentPage<'p> {
     app: String,
     /// A warning about an app whose name is unverified.
     caution: Option<String>,
-    /// The host, or the scheme, to which the browser is redirected after the decision.
+    /// The host to which the browser is redirected after the decision, or the scheme if it is
+    /// private-use.
     leads_to: String,
     organization: &'p str,
     member: String,
@@ -290,7 +291,7 @@ enum ApprovalResult {
     AppDeleted,
 }
 
-/// Creates an authorization code for the app, with an audit entry.
+/// Creates an authorization code for the app, and writes the audit entry of the approval.
 async fn approve(
     request: &OauthRequest,
     redirect_target: &RedirectTarget,

@@ -4,8 +4,8 @@
 use engine::some_of;
 
 store::statements! {
-    /// Deletes some refresh tokens.
+    /// Deletes a batch of an organization's refresh tokens.
     REFRESH_TOKENS = some_of!("oauth_refresh_token", "organization_id, token_hash");
-    /// Deletes some grants of members.
+    /// Deletes a batch of the grants of an organization's members.
     GRANTS = some_of!("oauth_grant", "organization_id, member_id, id");
 }

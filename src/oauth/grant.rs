@@ -21,10 +21,10 @@ store::statements! {
     INSERT = "insert into oauth_grant
         (id, organization_id, member_id, oauth_app_id, resource, code_hash, created_at, exchanged_at, used_at, expires_at, doc)
         values (?2, ?1, ?3, ?4, ?5, ?6, ?7, null, ?7, ?8, ?9)";
-    /// Deletes the oldest codes of a member above a limit.
+    /// Deletes the oldest codes of a member who has more codes than the maximum.
     LIMIT_CODES = "delete from oauth_grant where organization_id = ?1 and id in
         (select id from oauth_grant where organization_id = ?1 and member_id = ?2 and exchanged_at is null order by id desc limit ?3 offset ?4)";
-    /// Deletes the least recently used grants of a member above a limit.
+    /// Deletes the least recently used grants of a member who has more grants than the maximum.
     LIMIT_GRANTS = "delete from oauth_grant where organization_id = ?1 and id in
         (select id from oauth_grant where organization_id = ?1 and member_id = ?2 and exchanged_at is not null
         order by used_at desc, id desc limit ?3 offset ?4)";
@@ -43,7 +43,7 @@ store::statements! {
     NOTE_USE = "update oauth_grant set used_at = ?3, expires_at = ?4 where organization_id = ?1 and id = ?2";
     /// Deletes a grant.
     END = "delete from oauth_grant where organization_id = ?1 and id = ?2";
-    /// Deletes the oldest access tokens of a grant above a limit.
+    /// Deletes the oldest access tokens of a grant that has more tokens than the maximum.
     LIMIT_TOKENS = "delete from access_token where organization_id = ?1 and id in
         (select id from access_token where organization_id = ?1 and grant_id = ?2 order by id desc limit ?3 offset ?4)";
 }
@@ -58,7 +58,7 @@ const MAX_CODES: i64 = 20;
 const MAX_GRANTS: i64 = 100;
 /// Maximum number of access tokens of a grant.
 const MAX_TOKENS: i64 = 50;
-/// Maximum number of rows deleted at once to enforce a limit.
+/// Maximum number of rows that one statement deletes to enforce a limit.
 const DELETE_BATCH: i64 = 500;
 
 /// The stored document of a grant.
@@ -92,7 +92,7 @@ pub(super) struct Grant {
     pub(super) exchanged_at: Option<Timestamp>,
     /// The time at which the grant expires.
     pub(super) expires_at: Timestamp,
-    /// The permissions, resource and other data of the grant.
+    /// The permissions, the resource and the other stored data of the grant.
     pub(super) allowed: GrantData,
     member: Member,
 }
@@ -155,7 +155,7 @@ impl Grant {
         Ok(true)
     }
 
-    /// Records a use, which extends the grant.
+    /// Records that the grant was used now. This postpones the expiry of the grant.
     pub(super) fn record_use(&self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
         context.execute_deferred(&NOTE_USE, values![self.id, now, after(now, IDLE_LIFETIME)])?;

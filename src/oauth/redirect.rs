@@ -80,8 +80,8 @@ pub(super) fn is_local(uri: &str) -> bool {
     Url::parse(uri).is_ok_and(|url| url.scheme() != "https")
 }
 
-/// Returns the source of an address for `form-action` of a content security policy (CSP 3, section
-/// 2.3.1). Browsers check redirects after a form against the policy.
+/// Returns an address as a source for `form-action` of a content security policy (CSP 3, section
+/// 2.3.1). Browsers check every redirect after a form against the policy.
 ///
 /// A policy cannot contain an IPv6 address. For such an address, the source allows every host at
 /// the same port.
@@ -109,7 +109,8 @@ pub(super) fn claimed_source(uri: &str) -> Option<String> {
     is_redirect_uri(uri).then(|| source(uri))
 }
 
-/// Adds parameters to the query of an address and keeps its own query (RFC 6749, section 3.1.2).
+/// Adds parameters to the query of an address. The query that the address already has stays
+/// unchanged (RFC 6749, section 3.1.2).
 pub(super) fn with_parameters(uri: &str, parameters: &[(&str, &str)]) -> String {
     let query = Serializer::new(String::new())
         .extend_pairs(parameters)

@@ -36,7 +36,7 @@ store::statements! {
     ACCESS_TOKEN = "select doc from access_token where organization_id = ?1 and token_hash = ?2";
     /// Sets the expiry of an access token.
     EXTEND = "update access_token set expires_at = ?3, doc = ?4 where organization_id = ?1 and token_hash = ?2";
-    /// Deletes the oldest refresh tokens of a grant above a limit.
+    /// Deletes the oldest refresh tokens of a grant that has more tokens than the maximum.
     LIMIT = "delete from oauth_refresh_token where organization_id = ?1 and token_hash in
         (select token_hash from oauth_refresh_token where organization_id = ?1 and grant_id = ?2 order by id desc limit ?3 offset ?4)";
 }
@@ -52,7 +52,7 @@ pub(super) const PREFIX: &str = "rt_";
 const ACCESS_PREFIX: &str = "at_";
 /// Maximum number of stored refresh tokens of a grant, including replaced ones.
 const MAX_TOKENS: i64 = 500;
-/// Maximum number of rows deleted at once to enforce [`MAX_TOKENS`].
+/// Maximum number of rows that one statement deletes to enforce [`MAX_TOKENS`].
 const DELETE_BATCH: i64 = 500;
 
 /// The token response (RFC 6749, section 5.1).

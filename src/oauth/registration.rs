@@ -28,7 +28,7 @@ store::statements! {
 
 /// Maximum size of a body: 64 KiB.
 const BODY_LIMIT: usize = 64 << 10;
-/// Deadline for the arrival of a body.
+/// Time limit for a client to send a body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// The time over which registrations are counted for the limit.
 const WINDOW: Duration = Duration::from_secs(3_600);

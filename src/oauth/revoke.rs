@@ -26,7 +26,7 @@ use super::{grant, refresh, reply};
 use crate::platform::member_target;
 
 store::statements! {
-    /// Whether an organization has an access token. Returns the organization's id.
+    /// Finds out whether an organization has an access token. Returns the organization's id if so.
     HAS_ACCESS_TOKEN = "select organization_id from access_token where organization_id = ?1 and token_hash = ?2";
     /// The app and the member of an access token.
     APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1 and token_hash = ?2";
@@ -144,7 +144,7 @@ fn end_token(
     Ok(true)
 }
 
-/// Writes the audit entry of an app that has revoked its token for a member.
+/// Writes the audit entry for an app that has revoked a token of a member.
 fn write_audit_entry(
     context: &mut Context<'_, '_>,
     (app, member): (Uuid, Uuid),

@@ -13,15 +13,15 @@ use uuid::Uuid;
 store::statements! {
     /// Expired grants and codes, with their apps.
     ENDED_GRANTS = "select organization_id, id, oauth_app_id from oauth_grant where expires_at <= ?1 order by expires_at limit ?2";
-    /// Deletes some expired grants of an organization.
+    /// Deletes a batch of an organization's expired grants.
     REMOVE_GRANTS = engine::some_old!("oauth_grant", "id", "expires_at", " indexed by sqlite_autoindex_oauth_grant_1");
     /// Expired refresh tokens.
     OLD_REFRESH_TOKENS = "select organization_id, token_hash from oauth_refresh_token where expires_at <= ?1 order by expires_at limit ?2";
-    /// Deletes some expired refresh tokens of an organization.
+    /// Deletes a batch of an organization's expired refresh tokens.
     REMOVE_REFRESH_TOKENS = engine::some_old!("oauth_refresh_token", "token_hash", "expires_at");
     /// Expired access tokens of grants.
     OLD_ACCESS_TOKENS = "select organization_id, id from access_token where expires_at <= ?1 order by expires_at limit ?2";
-    /// Deletes some expired access tokens of an organization.
+    /// Deletes a batch of an organization's expired access tokens.
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by sqlite_autoindex_access_token_1");
     /// Restarts the idle period of clients that the platform did not create.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";

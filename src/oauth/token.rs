@@ -23,9 +23,9 @@ use super::refusal::{OauthError, OauthErrorCode};
 use super::{code, grant, refresh, reply};
 
 store::statements! {
-    /// Whether an organization has a code. Returns the organization's id.
+    /// Finds out whether an organization has a code. Returns the organization's id if so.
     HAS_CODE = "select organization_id from oauth_grant where organization_id = ?1 and code_hash = ?2";
-    /// Whether an organization has a refresh token. Returns the organization's id.
+    /// Finds out whether an organization has a refresh token. Returns the organization's id if so.
     HAS_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
 }
 

@@ -69,8 +69,8 @@ impl Cookie {
         set_cookie(service, &self.name(service), value, seconds)
     }
 
-    /// Returns the headers that store an ASCII value in several cookies. Unneeded cookies are
-    /// deleted.
+    /// Returns the headers that store an ASCII value split over several cookies. They also delete
+    /// the cookies that an earlier, longer value needed.
     pub(super) fn set_parts(
         self,
         service: &Service,

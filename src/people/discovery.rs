@@ -82,7 +82,8 @@ fn required(document: &Value, name: &str) -> Result<Url, String> {
     optional(document, name)?.ok_or_else(|| format!("its metadata has no {name}"))
 }
 
-/// Reads an address. Returns `None` if it is absent, null or empty.
+/// Reads an address from an entry of the metadata. Returns `None` if the entry is absent, null or
+/// empty.
 fn optional(document: &Value, name: &str) -> Result<Option<Url>, String> {
     match &document[name] {
         Value::Null => Ok(None),

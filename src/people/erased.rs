@@ -3,8 +3,8 @@
 use engine::some_of;
 
 store::statements! {
-    /// Deletes some sessions of members.
+    /// Deletes a batch of an organization's member sessions.
     SESSIONS = some_of!("member_session", "organization_id, id");
-    /// Deletes some sign-in tickets of members.
+    /// Deletes a batch of an organization's sign-in tickets.
     TICKETS = some_of!("sign_in_ticket", "organization_id, id");
 }

@@ -17,7 +17,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::{BodyExt as _, Limited};
 use sha2::{Digest as _, Sha256};
 
-/// Deadline for the arrival of a form.
+/// Time limit for a client to send a form.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Maximum size of a form: 64 KiB.
 const LIMIT: usize = 64 << 10;

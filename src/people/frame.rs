@@ -13,7 +13,7 @@ use vestibule_http::browser::hash;
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/people/people.css").replace('\n', ""));
 
-/// The hash of the style sheet, in the form of a content security policy.
+/// The hash of the style sheet of these pages, in the notation of a content security policy.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| hash(&STYLE));
 
 /// The frame of a page. A template that extends `people/frame.html` has it in its field `frame`.

@@ -13,7 +13,7 @@ use super::discovery::{ProviderMetadata, is_same_issuer};
 
 /// Number of seconds by which the provider's clock may be ahead.
 const MAX_CLOCK_SKEW: f64 = 60.0;
-/// Maximum length of a claim in a message, in characters.
+/// Maximum length of a claim in an error message, in characters.
 const MAX_EXCERPT: usize = 100;
 
 /// The reason why a token is invalid.
@@ -38,7 +38,7 @@ fn invalid<T>(text: impl Into<String>) -> Result<T, InvalidToken> {
     Err(InvalidToken::Claim(text.into()))
 }
 
-/// The values that a token must have.
+/// The values with which the claims of a token are compared.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a str,
@@ -56,7 +56,7 @@ pub(super) struct PersonClaims {
     /// The mail address, and whether the provider has verified the address. `None` if one of the
     /// two claims is missing.
     pub(super) address: Option<(String, bool)>,
-    /// The claim that is missing if there is no address.
+    /// The name of the missing claim, if `address` is `None`.
     pub(super) missing: Option<&'static str>,
 }
 
@@ -248,7 +248,7 @@ fn check(claims: &Value, expected: ExpectedClaims<'_>) -> Result<(), InvalidToke
     Ok(())
 }
 
-/// Returns a claim, cut to the maximum length in a message.
+/// Returns a claim as a text for an error message, cut to [`MAX_EXCERPT`] characters.
 fn excerpt(value: &Value) -> String {
     value.to_string().chars().take(MAX_EXCERPT).collect()
 }

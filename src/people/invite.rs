@@ -22,22 +22,22 @@ store::statements! {
     BY_EMAIL = "select id, doc, created_at, updated_at from member where organization_id = ?1 and email_key = ?2 order by created_at, id";
 }
 
-/// The default name of a first member.
+/// The name of a new organization's first member if the command names none.
 const OWNER: &str = "Owner";
 
 /// An organization to add, with its first member.
 #[derive(Debug, Clone)]
 pub struct NewOrganization {
     pub name: String,
-    /// The country of the organization.
+    /// The country of phone numbers that have no country prefix.
     pub country: Country,
-    /// The time zone of the organization's flats.
+    /// The time zone of flats that are added by hand without a time zone.
     pub timezone: Option<String>,
     /// The languages of the organization. English is always added.
     pub languages: Vec<String>,
     /// The mail address of the first member. `None` if the member adds the address later.
     pub email: Option<String>,
-    /// The name of the first member.
+    /// The name of the first member; `None` stands for [`OWNER`].
     pub member_name: Option<String>,
 }
 

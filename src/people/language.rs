@@ -16,8 +16,9 @@ use super::reply::with_cookies;
 /// Lifetime of the language cookie in seconds: a year.
 const COOKIE_SECONDS: u64 = 365 * 24 * 3_600;
 
-/// Returns the language for a browser: the language that the member chose. Otherwise the browser's
-/// preferred language among `en`, `es` and `fr` (RFC 9110, 12.5.4). Otherwise English.
+/// Returns the language for a browser. The member's choice in this browser comes first, then the
+/// browser's preferred language among `en`, `es` and `fr` (RFC 9110, 12.5.4). The default is
+/// English.
 #[must_use]
 pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
     let header = headers

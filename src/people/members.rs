@@ -22,7 +22,7 @@ store::statements! {
         where m.email_key = ?1 and o.erased_at is null order by o.id, m.id limit ?2";
 }
 
-/// Maximum number of memberships to choose from.
+/// Maximum number of memberships among which a person can choose at sign-in.
 const MAX_MEMBERSHIPS: u32 = 100;
 
 /// A membership of a person, found by their mail address.
@@ -70,8 +70,8 @@ pub(super) async fn memberships_of_address(
     permitted(all)
 }
 
-/// Returns the memberships that permit sign-in. If there is none, the error has only the reason
-/// that the person needs for their next step.
+/// Returns the memberships that permit sign-in. If none does, the error contains one restriction:
+/// the one that tells the person most about their next step.
 fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInError> {
     let restriction = |membership: &Membership| {
         validity::sign_in_restriction(&membership.member, &membership.organization.settings)

@@ -61,7 +61,7 @@ pub(super) fn ticket(visit: &SignInRequest, ticket: &str, grant: &TicketGrant) -
     ))
 }
 
-/// One of several organizations to choose from.
+/// One of the organizations among which a person chooses.
 struct OrganizationChoice<'p> {
     organization: &'p str,
     name: &'p str,
@@ -134,7 +134,7 @@ pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
 struct SignedInPage<'p> {
     frame: SignInFrame<'p>,
     person: SignedInPerson<'p>,
-    /// The return address, if the request had a return path.
+    /// The address at which the member goes on, if the request had a return path.
     go_on: Option<String>,
     sign_out: String,
     form: String,

@@ -133,7 +133,8 @@ impl IdentityProvider {
         issuer.is_none_or(|issuer| discovery::is_same_issuer(issuer, &self.issuer))
     }
 
-    /// Returns the provider's address at which a browser signs in.
+    /// Begins a sign-in. Returns the address at the provider to which the server redirects the
+    /// browser.
     pub(super) async fn begin(
         &self,
         clock: &Clock,
@@ -385,7 +386,7 @@ impl IdentityProvider {
         SignInError::UnverifiedAddress(format!("{}: {cause}", self.issuer))
     }
 
-    /// Reads a JSON document of the provider.
+    /// Fetches and parses a JSON document of the provider.
     async fn document(&self, name: &str, url: &str) -> Result<Value, SignInError> {
         let request = HttpRequest::get(url).header(ACCEPT, "application/json");
         let request = request.body(Vec::new()).map_err(unavailable)?;
@@ -398,7 +399,7 @@ impl IdentityProvider {
         serde_json::from_slice(response.body()).map_err(|error| failed(error.to_string()))
     }
 
-    /// Reads the provider's metadata and keys.
+    /// Fetches the provider's metadata and keys.
     async fn fetch_metadata(&self) -> Result<ProviderMetadata, SignInError> {
         let base = self.issuer.trim_end_matches('/');
         let at = format!("{base}/.well-known/openid-configuration");
@@ -483,10 +484,11 @@ impl ProviderClient {
 
 /// The scopes that a sign-in requests from the provider.
 const SCOPES: &str = "openid email";
-/// The purpose of a derived state, which binds the provider's response to this browser.
+/// The purpose for which the `state` parameter is derived from the secret in the browser's cookie.
+/// The state binds the provider's response to this browser.
 const STATE: &str = "state";
 
-/// Whether a state belongs to the sign-in that is bound to a secret.
+/// Returns whether `sent` is the state that is derived from the secret of this sign-in.
 pub(super) fn is_state(sent: &str, secret: &str) -> bool {
     is_derived_token(sent, secret, STATE)
 }
@@ -495,7 +497,8 @@ fn nonce(secret: &str) -> String {
     derive_token(secret, "nonce")
 }
 
-/// Returns a verifier of 43 characters, the required minimum (RFC 7636, 4.1).
+/// Returns the PKCE verifier that is derived from a secret. It has 43 characters, the required
+/// minimum (RFC 7636, 4.1).
 fn verifier(secret: &str) -> String {
     derive_token(secret, "verifier")
 }
@@ -506,13 +509,14 @@ struct ProviderTokens {
     id: String,
 }
 
-/// Whether a response is a signed token (OpenID Connect Core 1.0, section 5.3.2).
+/// Returns whether a userinfo response is a signed token instead of plain JSON (OpenID Connect Core
+/// 1.0, section 5.3.2).
 fn is_signed(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/jwt"))
 }
 
-/// Awaits a request to the provider within a deadline.
+/// Awaits a request to the provider. Fails if the request does not end within the deadline.
 async fn within<T>(
     deadline: Duration,
     operation: impl Future<Output = Result<T, SignInError>>,
@@ -526,7 +530,7 @@ fn unavailable(cause: impl std::fmt::Display) -> SignInError {
     SignInError::ProviderUnavailable(cause.to_string())
 }
 
-/// Whether an address is on this machine.
+/// Returns whether the host of an address is this machine.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {

@@ -24,7 +24,8 @@ pub(super) use vestibule_http::browser::{rendered, with_cookies};
 /// policy, so the policy of the sign-in form must allow the other site.
 pub(crate) struct FormRedirects(pub(crate) fn(&str) -> Option<String>);
 
-/// Returns the policy sources to which a form may redirect that leads to this path.
+/// Returns the sites to which a form may redirect if it leads to this path, as sources for a
+/// content security policy.
 pub(super) fn form_redirect_sources(service: &Service, path: &str) -> Vec<String> {
     service
         .app_state
@@ -62,7 +63,7 @@ pub fn page_with_external_form(status: u16, html: Result<String>, language: &str
     )
 }
 
-/// Returns a page with its own policy.
+/// Returns a page with the given content security policy instead of [`POLICY`].
 #[must_use]
 pub fn page_with_policy(
     policy: &Policy,

@@ -28,11 +28,10 @@ use super::{members, pages, return_path, settings, setup, setup_page, tickets};
 /// Maximum duration of a sign-in at the provider, in seconds.
 const PROVIDER_COOKIE_SECONDS: u64 = 600;
 
-/// The state that each handler gets.
 type PeopleService = State<Arc<Service>>;
 
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    // Other methods get the page for unknown paths.
+    // A request with another method gets the same page as a request for an unknown path.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(unknown_path);
     Router::new()
         .route(SIGN_IN, only(get(sign_in_page).post(sign_in)))

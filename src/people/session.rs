@@ -29,7 +29,7 @@ store::statements! {
         join organization o on o.id = s.organization_id where s.organization_id = ?1 and s.token_hash = ?2 and o.erased_at is null";
     /// Inserts a session.
     INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at, used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
-    /// Deletes the oldest sessions of a member above a limit.
+    /// Deletes the oldest sessions of a member who has more sessions than the maximum.
     MAKE_ROOM = "delete from member_session where organization_id = ?1 and id in
         (select id from member_session where organization_id = ?1 and member_id = ?2 order by created_at desc, id desc limit ?3 offset ?4)";
     /// Sets the last use of a session.
@@ -40,15 +40,15 @@ store::statements! {
     END = "delete from member_session where organization_id = ?1 and token_hash = ?2";
     /// Sessions that have reached their maximum lifetime.
     OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2";
-    /// Deletes some sessions of an organization that have reached their maximum lifetime.
+    /// Deletes a batch of an organization's sessions that have reached their maximum lifetime.
     REMOVE_OLD = engine::some_old!("member_session", "id", "created_at");
     /// Sessions that have been unused for too long.
     IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2";
-    /// Deletes some sessions of an organization that have been unused for too long.
+    /// Deletes a batch of an organization's sessions that have been unused for too long.
     REMOVE_IDLING = engine::some_old!("member_session", "id", "used_at");
 }
 
-/// Maximum number of sessions of a member. Another sign-in ends the oldest session.
+/// Maximum number of sessions of a member. A sign-in above the maximum ends the oldest session.
 const MAX_SESSIONS: i64 = 100;
 /// The prefix of a session token.
 const PREFIX: &str = "vs_";
@@ -91,7 +91,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl SignedIn {
-    /// Returns the member as a caller of operations who acts for themselves.
+    /// Returns the member as the caller of operations.
     #[must_use]
     pub fn caller(&self) -> Identified {
         Identified::member(
@@ -115,7 +115,7 @@ impl SignedIn {
         form::is_derived_token(token, &self.secret.0, FORM)
     }
 
-    /// Returns the member's name, or their mail address if they have no name.
+    /// Returns the signed-in member's name, or their mail address if they have no name.
     #[must_use]
     pub fn name(&self) -> &str {
         display_name(&self.member)

@@ -23,7 +23,8 @@ struct SetupField {
     error: Option<&'static str>,
     /// The ids of the elements that describe the input (`aria-describedby`).
     described: String,
-    /// Further HTML attributes of the input, inserted without escaping.
+    /// The other HTML attributes of the input, such as `required`. The page inserts them without
+    /// escaping.
     attributes: &'static str,
 }
 
@@ -35,7 +36,8 @@ struct SetupPage<'p> {
     ticket: &'p str,
     form: String,
     fields: Vec<SetupField>,
-    /// The choices: language tag, name in the language itself, and whether it is chosen.
+    /// The languages to choose from: language tag, name in the language itself, and whether the
+    /// language is chosen.
     languages: Vec<(&'static str, &'static str, bool)>,
     timezones: Vec<String>,
     /// The invalid fields: id, label and error.

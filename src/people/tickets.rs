@@ -30,10 +30,11 @@ use crate::platform::member_target;
 store::statements! {
     /// Inserts a ticket.
     INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at, return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Deletes the tickets of a member above a limit, those with the earliest expiry first.
+    /// Deletes tickets of a member who has more tickets than the maximum, those with the earliest
+    /// expiry first.
     MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
         (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2 order by expires_at desc, id desc limit ?3 offset ?4)";
-    /// Whether an organization has a ticket, by the hash of its token.
+    /// Finds out whether an organization has a ticket with this token hash.
     HAS = "select organization_id from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
     /// A ticket by the hash of its token, with its member and their organization.
     BY_TOKEN = "select t.member_id, m.doc, o.id, o.doc, t.return_to from sign_in_ticket t
@@ -43,15 +44,17 @@ store::statements! {
     BURN = "delete from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
     /// Expired tickets.
     ENDED = "select organization_id, id from sign_in_ticket where expires_at <= ?1 order by expires_at limit ?2";
-    /// Deletes some expired tickets of an organization.
+    /// Deletes a batch of an organization's expired tickets.
     REMOVE = engine::some_old!("sign_in_ticket", "id", "expires_at");
 }
 
 /// Lifetime of a ticket.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
-/// Lifetime of a ticket in an invitation, which a person sends to another person.
+/// Lifetime of a ticket in an invitation. It is longer than [`LIFETIME`], because another person
+/// sends the invitation to the member.
 const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
-/// Maximum number of tickets of a member. Another ticket deletes the oldest.
+/// Maximum number of tickets of a member. A new ticket above the maximum replaces the one with the
+/// earliest expiry.
 const MAX_TICKETS: i64 = 100;
 /// Maximum number of tickets that the sweep deletes in one transaction. A longer transaction would
 /// delay other work.

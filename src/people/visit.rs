@@ -81,7 +81,7 @@ impl SignInRequest {
         )
     }
 
-    /// Returns the value of a query parameter that occurs once.
+    /// Returns the value of a parameter that occurs exactly once in the query.
     pub(super) fn query_value(&self, name: &str) -> Option<&str> {
         form_value(&self.query, name)
     }

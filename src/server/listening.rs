@@ -13,7 +13,8 @@ use crate::config::ServeFlags;
 
 /// The source of a server's TLS certificate.
 pub enum CertificateSource {
-    /// Certificate and key come from the files in the flags. SIGHUP reloads the files.
+    /// Certificate and key come from files that the command-line flags name. SIGHUP reloads the
+    /// files.
     Files(Arc<Tls>),
     /// A certificate authority issues the certificate, and this process renews it.
     Authority(Arc<CertificateRenewer>),

@@ -23,7 +23,8 @@ pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// One transaction of a sweep, at a given time. Returns whether there may be more to do.
 type Batch = fn(&mut Transaction<'_>, &Service, Timestamp) -> Result<bool>;
 
-/// The sweeps that work in batches, in their order. The texts end the log line `could not …`.
+/// The sweeps that work in batches, in their order. If a sweep fails, its text completes the log
+/// line `could not …`.
 const SWEEPS: [(&str, Batch); 11] = [
     (
         "delete the data of erased organizations",
@@ -89,8 +90,8 @@ pub(super) async fn run(
                 sweep_deleted(&dependencies).await;
             }
         };
-        // On `stop`, the open transaction still ends on its own thread. Work that remains waits for
-        // the next start of the server.
+        // After `stop`, the current transaction still finishes on its own thread. The rows that
+        // remain wait for the next start of the server.
         if stop.run_until_cancelled(swept).await.is_none() {
             return;
         }
@@ -120,13 +121,13 @@ pub(super) async fn run_once(service: &Arc<Service>, dependencies: &Dependencies
     );
 }
 
-/// Removes the rows that deleted webhook subscriptions have left, up to the limit of one run.
+/// Removes the remaining rows of deleted webhook subscriptions, up to the limit of one run.
 async fn sweep_deleted(dependencies: &Dependencies) {
     let deleted = delivery::sweep_deleted(dependencies).await;
     warn_of("remove deleted webhook subscriptions", deleted);
 }
 
-/// Runs a batch again and again, each time in its own transaction, until nothing is left to do.
+/// Runs a batch repeatedly, each time in its own transaction, until it has nothing more to do.
 async fn in_batches(service: &Arc<Service>, batch: Batch, now: Timestamp) -> Result<()> {
     let mut has_more = true;
     while has_more {
