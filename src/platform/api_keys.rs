@@ -44,9 +44,9 @@ pub(crate) const ROTATE_TEAM_API_KEY: OperationName<ApiKeyView> =
 store::statements! {
     /// Number of API keys.
     COUNT = "select count(*) from api_key where organization_id = ?1";
-    /// A page of API keys, by creation.
+    /// A page of API keys, ordered by the time of creation.
     PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
-    /// The last audit log entry of some keys.
+    /// The last audit log entry of each of these keys.
     LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation', a.doc -> 'target' from api_key k
         join audit_log a on a.organization_id = ?1 and a.id =
             (select l.id from audit_log l where l.organization_id = ?1 and l.actor_id = k.id order by l.id desc limit 1)

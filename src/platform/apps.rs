@@ -18,8 +18,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 store::statements! {
-    /// Creates or replaces an OAuth app. From then on the platform owns an app that registered
-    /// itself or that has a metadata document. The secret does not change.
+    /// Creates or replaces an OAuth app. An app that registered itself, or that had a metadata
+    /// document, belongs to the platform from then on. The secret does not change.
     PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = null, document_url = null
         returning created_at, updated_at";

@@ -16,16 +16,16 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 store::statements! {
-    /// Rows before an id, newest first.
+    /// A page of the audit log: the entries before an id, newest first.
     LIST = "select id, occurred_at, actor_id, actor_name, doc from audit_log where organization_id = ?1 and id < ?2 order by id desc limit ?3";
-    /// Rows with one target.
+    /// A page of the entries with one target.
     OF_TARGET = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and target_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// Rows with one credential or member as the actor.
+    /// A page of the entries with one credential or member as the actor.
     OF_ACTOR = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and actor_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// Rows with one target and one actor. The statement forces SQLite to use the index by target,
-    /// because a target has fewer rows than an actor.
+    /// A page of the entries with one target and one actor. The statement forces SQLite to use the
+    /// index by target, because a target has fewer entries than an actor.
     OF_BOTH = "select id, occurred_at, actor_id, actor_name, doc from audit_log indexed by audit_log_of_target
         where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc limit ?5";
 }
@@ -103,7 +103,7 @@ impl From<Target> for TargetView {
     }
 }
 
-/// The part of a row that is stored as a document.
+/// The part of an entry that the database stores as a JSON document.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Doc {

@@ -26,16 +26,16 @@ use crate::records::{
     implausible_dates, normalize_guest_language,
 };
 
-/// The key of a refusal to change a record of the platform.
+/// The key of the error for a change of a record that the platform manages.
 const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
-/// The number of changed records of a kind that each get their own time of change. Later records of
-/// the batch share times.
+/// The number of changed records of a kind in a batch that each get a time of change of their own.
+/// After these, several records have the same time.
 const DISTINCT_TIMES: u32 = 100;
-/// The number of records that share a time of change after [`DISTINCT_TIMES`]. It must be below the
-/// size of a page, because a client reads changes page by page from the last time.
+/// The number of records that have the same time of change after [`DISTINCT_TIMES`]. It must be
+/// below the size of a page, because a client reads changes page by page from the last time.
 const RECORDS_PER_MILLISECOND: u32 = 10;
 
-/// A record of a request.
+/// A record in a request that writes records.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SyncRecord {
@@ -125,7 +125,7 @@ struct BatchRecord {
     /// The state after the changes that the batch has applied so far; `None` if the record does not
     /// exist.
     now: Option<RecordState>,
-    /// Whether the state must be written to the database.
+    /// Whether `now` must be written to the database.
     is_changed: bool,
     /// Whether the batch deletes the record now and writes it again later. If that later write is
     /// skipped, [`SyncBatch::finish`] deletes the record.
@@ -138,7 +138,7 @@ struct BatchRecord {
 /// one, and [`Self::write`] writes the result.
 #[derive(Default)]
 pub(super) struct SyncBatch {
-    /// Who writes the batch. New records get this origin.
+    /// The writer of the batch. New records get this origin.
     writer: RecordOrigin,
     /// The error for a change of a record that the platform manages. If it is set, the caller
     /// writes nothing.
@@ -182,8 +182,8 @@ pub(super) struct SyncBatch {
     /// The index of the last record that adds a host. If there are too many hosts, the issue names
     /// this record.
     last_host: usize,
-    /// The ids of the batch's reviews that have existed before, even if they were deleted since.
-    /// Such a review does not count as new.
+    /// The ids of the batch's reviews that existed at any time before the batch, even if they were
+    /// deleted since. Such a review does not count as new.
     known_reviews: HashSet<Uuid>,
     /// Reviews that the batch adds for the first time.
     new_reviews: HashSet<Uuid>,
@@ -245,7 +245,8 @@ impl SyncBatch {
         true
     }
 
-    /// Records that validation has skipped a record. Later records cannot refer to such a record.
+    /// Notes that the validation of the request has skipped this record. Later records cannot refer
+    /// to it.
     pub(super) fn add_rejected_key(&mut self, key: Option<(RecordKind, Uuid)>) {
         self.rejected_keys.extend(key);
     }
@@ -262,8 +263,8 @@ impl SyncBatch {
         for key in pending {
             self.delete(key);
         }
-        // This is the check for a request that may not skip records. Otherwise `validate` has
-        // already checked each host with its record.
+        // This check is for a request that refuses invalid records. For a request that skips them,
+        // `validate` has already checked each host with its record.
         if let Some(problem) = self.tally.check_limit() {
             let path = path(self.last_host, Some("host"));
             self.issues.push(Issue::at(path, problem.message()));
@@ -309,7 +310,7 @@ impl SyncBatch {
             .map_or(Moment(now), |before| before.created_at);
         let updated_at = self.changed_at(kind, before.as_ref());
         let after = RecordState::new((kind, id), data, origin, created_at, updated_at);
-        // After an issue, nothing will be written. The batch only looks for more issues.
+        // After the first issue, the batch writes nothing and only collects the other issues.
         if self.issues.is_empty() && issues.is_empty() {
             self.collect_events(now, (kind, id), before.as_ref(), &after, fires)?;
         }
@@ -349,7 +350,7 @@ impl SyncBatch {
         }
     }
 
-    /// Marks a record as written again with the same data.
+    /// Notes that the batch writes the record again, with the data that it already has.
     fn mark_unchanged(&mut self, kind: RecordKind, id: Uuid) {
         if let Some(entry) = self.records.get_mut(&(kind, id)) {
             entry.awaits_rewrite = false;
@@ -503,7 +504,7 @@ impl SyncBatch {
         }
     }
 
-    /// Removes the references of a record to a deleted record.
+    /// Removes from a record every reference to a deleted record.
     fn clear_references(&mut self, (kind, id): (RecordKind, Uuid), deleted: (RecordKind, Uuid)) {
         let Some(before) = self.current(kind, id).cloned() else {
             return;
@@ -581,7 +582,7 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Returns a property as the changes of the batch have left it so far.
+    /// Returns a property with the changes that the batch has applied so far.
     fn property(&mut self, id: Uuid) -> Option<Property> {
         let current = self
             .records
@@ -595,8 +596,9 @@ impl SyncBatch {
         self.properties.entry(id).or_insert_with(parse).clone()
     }
 
-    /// Returns why the dates of a reservation are implausible, if they are. Returns `None` for data
-    /// that is not a valid reservation, because validation has already reported an issue.
+    /// Returns the reason why the dates of a reservation are implausible, if there is one. Returns
+    /// `None` for data that is not a valid reservation, because validation has already reported an
+    /// issue.
     fn oddity(&mut self, kind: RecordKind, data: &Object) -> Option<ImplausibleDates> {
         if kind != RecordKind::Reservation {
             return None;
@@ -608,7 +610,8 @@ impl SyncBatch {
     }
 }
 
-/// Returns the path of a field of a record's data, or of the data itself.
+/// Returns the path of a field of a record's data, from the root of the body. Without a field,
+/// returns the path of the data.
 fn path(index: usize, field: Option<&str>) -> Vec<PathSegment> {
     ["records".into(), index.into(), "data".into()]
         .into_iter()

@@ -24,7 +24,7 @@ use super::sync::{
 };
 use crate::records::{Record, RecordKind, RecordOrigin, get_record, stored};
 
-/// Maximum number of records of `putRecords`.
+/// Maximum number of records in one request of `putRecords`.
 const MAX_BY_HAND: usize = 1_000;
 /// Maximum body size of `putRecords`: 1 MiB, as of every other operation.
 const BODY_LIMIT_BY_HAND: usize = 1 << 20;
@@ -222,7 +222,7 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
 /// Adds a warning to the response if the warning is about a field that was sent. A warning about
 /// another field would be repeated with each change of the record.
 fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[String]) {
-    /// Number of segments before a field of the data in the path of a warning: `records`, the index
+    /// Number of segments before the name of a field in the path of a warning: `records`, the index
     /// and `data`.
     const BELOW: usize = 3;
     let path: Vec<String> = warning
@@ -253,8 +253,8 @@ fn merged(mut before: Object, sent: Object) -> Object {
     before
 }
 
-/// Returns 403 if the caller is limited to some properties. Records by hand belong to the whole
-/// organization (rules: records#records-by-hand).
+/// Returns 403 if the caller is limited to some properties, because records that are written by
+/// hand belong to the whole organization (rules: records#records-by-hand).
 pub(crate) fn require_every_property(context: &Context<'_, '_>) -> Result<()> {
     if context.property_scope().is_limited() {
         return Err(Error::forbidden(Reason::rule(
@@ -269,7 +269,7 @@ pub(crate) fn require_every_property(context: &Context<'_, '_>) -> Result<()> {
 /// `data`.
 pub(crate) fn issues_of_record(kind: RecordKind, id: Uuid, data: &Object) -> Vec<Issue> {
     static PUT: LazyLock<Operation> = LazyLock::new(put_operation);
-    /// Number of segments before a field of the data in the path of an issue: `records`, the index
+    /// Number of segments before the name of a field in the path of an issue: `records`, the index
     /// and `data`.
     const BELOW: usize = 3;
     let record = json!({ "kind": kind, "id": id, "data": data });

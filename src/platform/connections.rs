@@ -142,8 +142,8 @@ impl AppConnection {
         }
     }
 
-    /// Returns the key of the lock that a transaction holds while it moves the connection to
-    /// another organization.
+    /// Returns the key of the database lock that a transaction takes before it moves the connection
+    /// to another organization. So two transactions cannot move the connection at once.
     const fn lock(self) -> i64 {
         let [app, member] = [self.app.as_u64_pair(), self.member.as_u64_pair()];
         (app.0 ^ app.1.rotate_left(21) ^ member.0.rotate_left(42) ^ member.1.rotate_left(7))

@@ -30,9 +30,10 @@ use crate::events::{disable_all_of, disable_events_of_member};
 use crate::records::stored;
 
 store::statements! {
-    /// A page of members, by creation.
+    /// A page of members, ordered by the time of creation.
     MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
-    /// A page of the members that changed at or after a time, by time of the change.
+    /// A page of the members that changed at or after a time, ordered by the time of the last
+    /// change.
     MEMBERS_SINCE = "select id, doc, created_at, updated_at from member where organization_id = ?1 and updated_at >= ?2
         order by updated_at, id limit ?3 offset ?4";
     /// Number of members that changed at or after a time.
@@ -56,7 +57,7 @@ store::statements! {
     PUT_MEMBER = "insert into member (organization_id, id, created_at, updated_at, doc) values (?1, ?2, ?3, ?3, ?4)
         on conflict (organization_id, id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         returning id, doc, created_at, updated_at";
-    /// A page of an organization's members, by id.
+    /// A page of an organization's members, ordered by id.
     LIST_MEMBERS = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by id limit ?2 offset ?3";
     /// Number of members.
     COUNT_MEMBERS = "select count(*) from member where organization_id = ?1";
@@ -353,8 +354,8 @@ fn rotate_key(context: &mut Context<'_, '_>, input: RotateApiKey) -> Result<ApiK
     replace_token(context, input.api_key_id, input.grace_seconds)
 }
 
-/// Replaces the token of an API key. The credential stays the same and keeps its subscriptions,
-/// idempotency keys and limits.
+/// Replaces the token of an API key. The key's subscriptions, idempotency keys and limits do not
+/// change.
 pub(super) fn replace_token(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -490,8 +491,8 @@ fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Cred
     Ok(CredentialSuccess { success: true })
 }
 
-/// Disables the subscriptions that a member may no longer have. Subscriptions stay disabled even if
-/// the member later regains the permission.
+/// Disables the webhook subscriptions of a member that their permissions no longer allow. These
+/// subscriptions stay disabled even if the member later regains a permission.
 fn disable_lost_subscriptions(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -515,7 +516,7 @@ fn disable_lost_subscriptions(
     disable_events_of_member(context, id, &lost_events, DisabledReason::PermissionLost)
 }
 
-/// Removes duplicates from a list and keeps its order.
+/// Removes duplicates from a list. The order of the other items does not change.
 pub(crate) fn without_duplicates<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
     items

@@ -24,7 +24,8 @@ const MAX_TIME: Duration = Duration::from_millis(5);
 const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {
-    /// The organization that was erased first among those that still have rows.
+    /// The organization that still has rows although it is erased. Of several, the one that was
+    /// erased first.
     ERASED = "select id from organization where erased_at is not null order by erased_at, id limit 1";
     /// Deletes the row of the organization if no other row refers to it.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null
@@ -33,7 +34,7 @@ store::statements! {
         and not exists (select 1 from file_removal where organization_id = ?1)";
 }
 
-/// Deletes some rows of an erased organization. Returns true if there may be more.
+/// Deletes a batch of rows of an erased organization. Returns true if there may be more.
 pub fn sweep(tx: &mut Transaction<'_>, app: &App, clock: &Clock) -> Result<bool> {
     if !tx.try_lock(SWEEP_LOCK)? {
         return Ok(false);

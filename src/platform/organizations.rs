@@ -27,9 +27,9 @@ store::statements! {
     PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, ?4, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         where organization.erased_at is null returning id, doc, created_at, updated_at";
-    /// An organization.
+    /// An organization by its id.
     ORGANIZATION = "select id, doc, created_at, updated_at from organization where id = ?1 and erased_at is null";
-    /// A page of the organizations.
+    /// A page of all organizations, ordered by id.
     LIST = "select id, doc, created_at, updated_at from organization where erased_at is null order by id limit ?1 offset ?2";
     /// Number of organizations.
     COUNT = "select count(*) from organization where erased_at is null";

@@ -19,7 +19,7 @@ pub(super) struct ColumnField {
     pub(super) custom: Option<String>,
 }
 
-/// The type of values that the cells of a column hold.
+/// The type of the values in the cells of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CellType {
     Text,
@@ -49,7 +49,7 @@ impl ColumnField {
         }
     }
 
-    /// Returns the name of the field in headers.
+    /// Returns the name by which a header refers to the field.
     pub(super) fn name(&self) -> String {
         self.custom
             .as_ref()
@@ -75,13 +75,14 @@ pub(super) struct HeaderError {
     pub(super) message: String,
 }
 
-/// The field of a property that holds the values of custom fields, by their id.
+/// The field of a property that contains the values of its custom fields, by the id of the custom
+/// field.
 const CUSTOM_FIELDS: &str = "customFields";
 
 /// The name of the column that identifies the record of a line.
 pub(super) const EXTERNAL_ID: &str = "external_id";
 
-/// Returns the fields of a kind that a cell can hold.
+/// Returns the fields of a kind that a column can fill.
 pub(super) fn fields(kind: RecordKind) -> Vec<ColumnField> {
     let schema = kind.form_schema();
     let mut fields = Vec::new();
@@ -140,7 +141,7 @@ fn reference(kind: RecordKind, name: &str) -> Option<CellType> {
     })
 }
 
-/// Returns the type of a field with this schema, or `None` if a cell cannot hold its values.
+/// Returns the type of a field with this schema, or `None` if no cell can express its values.
 fn holds(schema: &Value) -> Option<CellType> {
     let schema = not_null(schema);
     let is = |expected: &str| match &schema["type"] {
@@ -171,7 +172,7 @@ fn holds(schema: &Value) -> Option<CellType> {
     }
 }
 
-/// Returns the schema without the alternative `null`.
+/// Returns the schema of a nullable field without its alternative `null`.
 fn not_null(schema: &Value) -> &Value {
     ["anyOf", "oneOf"]
         .iter()

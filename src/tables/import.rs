@@ -383,7 +383,8 @@ fn finish(imported: &mut Imported, is_dry_run: bool) {
 struct Headers(HashMap<String, String>);
 
 impl Headers {
-    /// Returns the header of a field's column. Returns the name of a field without a column.
+    /// Returns the header of the column that fills a field. If no column does, returns the name of
+    /// the field.
     fn of(&self, field: &str) -> String {
         self.0
             .get(field)
@@ -601,7 +602,7 @@ fn stored_records(
     rows.iter().map(record).collect()
 }
 
-/// Sets a field in the data of a record. The field may be a part of an object.
+/// Sets a field in the data of a record. The path of the field may lead into an object.
 fn set(data: &mut Object, field: &ColumnField, value: Value) {
     match &field.path[..] {
         [name] => drop(data.insert(name.clone(), value)),
@@ -651,7 +652,7 @@ fn issues(
         .collect()
 }
 
-/// Returns the names of the fields whose values differ.
+/// Returns the names of the fields whose values differ before and after the import.
 fn differences(before: Option<&Object>, after: &Object) -> Vec<String> {
     after
         .iter()

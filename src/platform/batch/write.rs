@@ -37,7 +37,8 @@ impl SyncBatch {
             .drain()
             .filter(|(_, slot)| slot.is_changed && slot.now.is_some())
             .collect();
-        // All writers use the same order of rows, which also makes the log readable.
+        // Every batch writes its rows in the order of their kinds and ids. This also makes the log
+        // readable.
         written.sort_unstable_by_key(|(record, _)| *record);
         let mut added: BTreeMap<RecordKind, Vec<Position>> = BTreeMap::new();
         let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
