@@ -68,14 +68,14 @@ impl Clock {
     }
 }
 
-/// A reservation of a feed, as it is stored.
+/// A reservation of a feed, with the data that the database has.
 struct FeedStay {
     data: Object,
     origin: RecordOrigin,
 }
 
 impl FeedStay {
-    /// Returns the properties of the reservation on which the plan depends.
+    /// Returns the facts about the reservation that decide how the feed may change it.
     fn current(&self, clock: &Clock) -> CurrentReservation {
         let day = |field: &str| self.data.get(field)?.as_str()?.parse::<Date>().ok();
         CurrentReservation {
@@ -186,7 +186,8 @@ fn stays(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid, 
         .collect()
 }
 
-/// Returns the data of a reservation after a change. Fields that no feed has keep their values.
+/// Returns the data of a reservation after a change. Fields that a calendar cannot contain do not
+/// change.
 fn changed_data(
     stay: Option<&FeedStay>,
     change: StayChange,
@@ -233,8 +234,8 @@ fn new_reservation(property: Uuid, channel: &str, guest: Option<String>, now: Ti
     }
 }
 
-/// Deletes feeds. Their reservations become manual, so that people can edit them. With `cancels`,
-/// cancels the stays that have not begun first.
+/// Deletes feeds. Their reservations become manual, so that people can edit them. If `cancels` is
+/// true, first cancels the stays that have not begun.
 pub(super) fn delete_feeds(
     context: &mut Context<'_, '_>,
     feeds: &[Uuid],

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::feed::{self, StoredFeed, without_secret};
 
-/// The kind of a feed in the audit log.
+/// The type of target that the audit log records for a feed.
 pub(super) const KIND: &str = "calendar_feed";
 
 /// Reads a feed that the caller can access.
@@ -17,7 +17,7 @@ fn find_feed(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFe
     feed::find(context, id?).ok()
 }
 
-/// Describes the feed with the input's `id`.
+/// Describes the feed with the input's `id` for the audit log.
 pub(super) fn audited_feed(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -134,8 +134,8 @@ pub(super) fn classify_event(summary: &str, description: &str, url: Option<&str>
         (Some(TextMeaning::Booked), Some(TextMeaning::Blocked))
         | (Some(TextMeaning::Blocked), Some(TextMeaning::Booked))
         | (Some(TextMeaning::Unclear), Some(TextMeaning::Blocked | TextMeaning::Unclear) | None) => {
-            // The words contradict each other or can mean both. A guest's name decides for a
-            // booking.
+            // The words contradict each other, or they can mean both a booking and a closure. If
+            // the description contains a guest's name, the event is a booking.
             name_in_description(description).map_or(EventMeaning::Unclear, |name| {
                 EventMeaning::Booking(Some(name))
             })
@@ -226,7 +226,7 @@ fn name_in_description(description: &str) -> Option<String> {
 
 /// Returns the text if it looks like a person's name. It must have at least `min_words` words, and
 /// all must consist of letters. Each begins with a capital letter if its script has capitals. None
-/// is in the lists of words above.
+/// of them may be in the lists of words above.
 fn person_name(text: &str, min_words: usize) -> Option<String> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -291,7 +291,7 @@ mod tests {
             ("Nicht verfügbar", "", EventMeaning::Closure),
             ("Fermé", "", EventMeaning::Unclear),
             ("王小明 先生", "", booked("王小明 先生")),
-            // Texts that mean a booking and a closure at once.
+            // Texts that contain words for a booking and words for a closure.
             ("Reserved, not available", "", EventMeaning::Unclear),
             ("Not available", "Reserved", EventMeaning::Unclear),
         ] {

@@ -17,12 +17,12 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 const MAX_BYTES: usize = 5 << 20;
 /// Maximum length of a stored `ETag`. A longer one is ignored.
 const MAX_ETAG_BYTES: usize = 1_000;
-/// Maximum number of characters of a network error in a message.
+/// Maximum number of characters of a network error in an error message.
 const MAX_CAUSE_CHARS: usize = 200;
 /// The user agent of requests for calendars.
 const USER_AGENT: &str = "Vestibule-Calendar/1";
 
-/// The reason why a fetch failed, for programs.
+/// The reason why a fetch failed, as a code for programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -131,7 +131,7 @@ impl CalendarClient {
         Ok(Self { client, targets })
     }
 
-    /// Fetches a calendar. `etag` is the version of the last fetch.
+    /// Fetches a calendar. `etag` is the `ETag` that the calendar had at the last fetch.
     pub(super) async fn fetch(
         &self,
         url: &str,

@@ -3,8 +3,8 @@
 use engine::some_of;
 
 store::statements! {
-    /// Deletes some stored events of feeds.
+    /// Deletes a batch of the stored events of an organization's feeds.
     EVENTS = some_of!("calendar_event", "organization_id, feed_id, reservation_id");
-    /// Deletes some feeds.
+    /// Deletes a batch of an organization's feeds.
     FEEDS = some_of!("calendar_feed", "organization_id, id");
 }

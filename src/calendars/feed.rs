@@ -21,13 +21,14 @@ use super::plan::StoredEvent;
 store::statements! {
     /// A feed by id.
     FEED = "select id, property_id, url, created_at, doc from calendar_feed where organization_id = ?1 and id = ?2";
-    /// The feeds of an organization, by creation.
+    /// The feeds of an organization, ordered by the time of creation.
     FEEDS = "select id, property_id, url, created_at, doc from calendar_feed where organization_id = ?1 order by created_at, id";
-    /// The number of a property's feeds, and the number of those with the address `?3`.
+    /// The number of all feeds of a property, and the number of those feeds that have the address
+    /// `?3`.
     COUNT = "select count(*), count(case when url = ?3 then 1 end) from calendar_feed where organization_id = ?1 and property_id = ?2";
     /// The feeds of some properties.
     OF_PROPERTIES = "select id from calendar_feed where organization_id = ?1 and property_id = any(?2)";
-    /// Inserts a feed, due at once.
+    /// Inserts a feed whose first fetch is due at once.
     INSERT = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?5, ?6)";
     /// Deletes feeds with their events.
@@ -69,20 +70,20 @@ pub(super) struct FeedState {
     pub ambiguous: Ambiguous,
     /// The time of the last successful fetch.
     pub last_fetched_at: Option<Moment>,
-    /// The time of the last fetch.
+    /// The time of the last fetch, whether it succeeded or failed.
     pub last_attempt_at: Option<Moment>,
     /// The error of the last fetch; `None` if it succeeded.
     pub last_error: Option<FetchError>,
-    /// Fetches that failed since the last success.
+    /// Number of fetches that failed since the last successful one.
     pub consecutive_failures: u32,
-    /// The `ETag` of the last calendar.
+    /// The `ETag` of the calendar at the last successful fetch.
     pub etag: Option<String>,
     /// Number of events that the last successful fetch skipped.
     pub skipped_count: u32,
     pub warnings: Vec<FeedWarning>,
 }
 
-/// A feed, as it is stored.
+/// A feed, with the data of its row in the database.
 #[derive(Debug, Clone)]
 pub(super) struct StoredFeed {
     pub id: Uuid,
@@ -138,7 +139,7 @@ impl StoredFeed {
         })
     }
 
-    /// Returns the feed as operations return it.
+    /// Returns the feed in the form in which operations return it.
     pub(super) fn view(self, reservation_count: u64) -> CalendarFeed {
         let state = self.state;
         CalendarFeed {
@@ -183,7 +184,7 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<StoredFeed
         .ok_or_else(|| Error::not_found("Calendar feed"))
 }
 
-/// Reads the feeds of the flats that the caller can access, by creation.
+/// Reads the feeds of the flats that the caller can access, ordered by the time of creation.
 pub(super) fn list_feeds(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFeed>> {
     let mut counts = counts(context)?;
     let mut feeds = Vec::new();
@@ -197,7 +198,8 @@ pub(super) fn list_feeds(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFe
     Ok(feeds)
 }
 
-/// Returns a feed as operations return it, with the number of its reservations.
+/// Reads the number of a feed's reservations, and returns the feed in the form in which operations
+/// return it.
 pub(super) fn view_of_feed(
     context: &mut Context<'_, '_>,
     feed: StoredFeed,
@@ -237,7 +239,7 @@ pub(super) fn of_properties(
     rows.iter().map(|row| Ok(row.get(0)?)).collect()
 }
 
-/// Stores a new feed, due at once.
+/// Stores a new feed, whose first fetch is due at once.
 pub(super) fn insert(context: &mut Context<'_, '_>, feed: &StoredFeed) -> Result<()> {
     let doc = store::Value::json(&feed.state)?;
     context.execute_deferred(

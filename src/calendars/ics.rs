@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of events in a file.
 const MAX_EVENTS: usize = 5_000;
-/// Maximum number of warnings.
+/// Maximum number of warnings about a file.
 pub(super) const MAX_WARNINGS: usize = 20;
 /// Maximum number of characters of a text. The rest is ignored.
 const MAX_TEXT_CHARS: usize = 5_000;
@@ -193,8 +193,8 @@ fn add_event(
     });
 }
 
-/// Keeps the latest version of each event and removes the others. The latest version has the
-/// highest sequence. If sequences are equal, it is the last one in the file.
+/// Removes every version of an event but the latest. The latest version has the highest sequence.
+/// If sequences are equal, it is the last one in the file.
 fn remove_duplicate_uids(content: &mut FeedContent) {
     let mut index_by_uid = HashMap::<String, usize>::new();
     let mut unique: Vec<FeedEvent> = Vec::with_capacity(content.events.len());
@@ -217,7 +217,7 @@ fn remove_duplicate_uids(content: &mut FeedContent) {
     content.events = unique;
 }
 
-/// Returns the texts of a property, joined.
+/// Returns the texts of an event's iCalendar property, joined into one text.
 fn text_of(component: &ICalendarComponent, property: &ICalendarProperty) -> String {
     let values = component
         .property(property)
@@ -248,7 +248,7 @@ impl Edge {
         }
     }
 
-    /// Returns whether this end is after the start.
+    /// Returns whether this end of an event is after the event's start.
     fn is_after(self, start: Self) -> bool {
         match (self, start) {
             (Self::Instant(end, _), Self::Instant(start, _)) => end > start,

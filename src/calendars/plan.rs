@@ -12,7 +12,7 @@ use super::feed::Ambiguous;
 use super::ics::FeedEvent;
 use crate::records::ReservationStatus;
 
-/// Number of consecutive fetches without an event after which the feed cancels its stay.
+/// If an event is missing in this many consecutive fetches, the feed cancels the event's stay.
 const MAX_MISSED: u32 = 2;
 
 /// The stored state of an event from earlier fetches.
@@ -52,7 +52,7 @@ pub(super) enum StayChange {
     Cancel,
 }
 
-/// The decision for one event of a calendar.
+/// The decision about one event of a calendar.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EventOutcome {
     /// The new state of the event; `None` if the stored state does not change.
@@ -96,7 +96,8 @@ fn planned_status(
     }
 }
 
-/// Decides for an event that the fetched calendar contains. `stored_event` is its stored state.
+/// Decides the outcome for an event that the fetched calendar contains. `stored_event` is the
+/// event's stored state.
 pub(super) fn plan_present(
     event: &FeedEvent,
     ambiguous: Ambiguous,
@@ -131,8 +132,8 @@ pub(super) fn plan_present(
     }
 }
 
-/// Decides for an event that the calendar contains with unchanged content, or that the parser
-/// skipped.
+/// Decides the outcome for an event that the calendar contains with unchanged content, or that the
+/// parser skipped.
 pub(super) fn plan_unchanged(known: &StoredEvent) -> EventOutcome {
     EventOutcome {
         stored_event: (known.missed > 0 && !known.is_gone).then(|| StoredEvent {
@@ -143,7 +144,7 @@ pub(super) fn plan_unchanged(known: &StoredEvent) -> EventOutcome {
     }
 }
 
-/// Decides for an event that the fetched calendar does not contain.
+/// Decides the outcome for an event that the fetched calendar does not contain.
 pub(super) fn plan_absent(
     known: &StoredEvent,
     current: Option<CurrentReservation>,

@@ -33,7 +33,7 @@ use super::feed::{self, CalendarFeed, FeedState};
 use super::ics::{self, CalendarParseError};
 use crate::records::{Property, RecordKind, record_as};
 
-/// Wakes the background work when a feed is due.
+/// The signal that wakes the background work when a feed becomes due.
 pub(super) const FEED_DUE: WakeSignal = WakeSignal("calendar feeds");
 
 /// Maximum number of concurrent fetches in the background.
@@ -50,7 +50,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 const CLAIM_ATTEMPTS: (u32, Duration) = (60, Duration::from_millis(250));
 
 store::statements! {
-    /// The feeds that are due first.
+    /// The feeds that are due for a fetch, those with the earliest due time first.
     DUE = "select f.organization_id, f.id from calendar_feed f join organization o on o.id = f.organization_id
         where f.next_fetch_at <= ?1 and (f.leased_until is null or f.leased_until <= ?1) and o.erased_at is null
         order by f.next_fetch_at, f.id limit ?2";
@@ -62,12 +62,13 @@ store::statements! {
     NEXT = "select next_fetch_at from calendar_feed where next_fetch_at > ?1 order by next_fetch_at limit 1";
     /// Feeds that are due after a time, the latest first.
     LATE = "select organization_id, id from calendar_feed where next_fetch_at > ?1 order by next_fetch_at desc limit ?2";
-    /// Brings forward some feeds that are due after a time: they become due at that time.
+    /// Brings forward a batch of feeds whose due time is after a given time. They become due at
+    /// that given time.
     BRING_FORWARD = engine::some_late!("calendar_feed", "id", "next_fetch_at");
     /// Feeds whose lease ends after a time.
     LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends some of the leases that end after a time.
+    /// Ends a batch of the leases that end after a time.
     END_LEASES = engine::some_late!("calendar_feed", "id", "id", "leased_until", "null");
     /// Ends the leases of all feeds.
     RELEASE_ALL = "update calendar_feed set leased_until = null where leased_until is not null";
@@ -109,7 +110,7 @@ impl CalendarFetcher {
         })
     }
 
-    /// Fetches the feeds of a service until `stop` is cancelled.
+    /// Fetches the due feeds of a service until `stop` is cancelled.
     pub async fn run(service: Arc<Service>, stop: CancellationToken) {
         let Some(fetcher) = service.app_state.extension::<Self>() else {
             return stop.cancelled().await;

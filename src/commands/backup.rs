@@ -21,11 +21,12 @@ use crate::platform::BackupStatusFile;
 pub(super) const DATABASE_FILE_NAME: &str = "vestibule.db";
 /// The name of the directory in a set that has the files of guests.
 pub(super) const UPLOADS_FOLDER_NAME: &str = "uploads";
-/// The prefix of the names of unfinished sets and files.
+/// The prefix of the names of sets and files that are not complete yet.
 const PARTIAL_PREFIX: &str = ".vestibule-backup-";
 /// The format of a set's name: the UTC time of its start.
 const NAME_FORMAT: &str = "%Y-%m-%dT%H-%M-%S-%3fZ";
-/// Only their owner may open the directories, because they hold data of guests.
+/// The mode of the directories with backups. Only their owner may open them, because they contain
+/// data of guests.
 const DIRECTORY_MODE: u32 = 0o700;
 
 /// Copies the database into a file that appears whole or not at all, and prints its size. With
@@ -85,7 +86,7 @@ struct SetPlan {
     /// The files of guests, if there is a storage for them.
     uploads: Option<GuestFiles>,
     sets: PathBuf,
-    /// The number of newest sets to keep; `None` keeps all.
+    /// The number of newest sets that stay in the directory. With `None`, all sets stay.
     keep: Option<usize>,
 }
 
@@ -134,7 +135,8 @@ impl SetPlan {
         Ok((set, bytes, files))
     }
 
-    /// Removes the oldest sets beyond the number to keep. Leaves everything else in the directory.
+    /// Removes the oldest sets, so that at most `keep` sets stay. Does not touch other entries of
+    /// the directory.
     fn prune(&self) -> Result<(), String> {
         let Some(keep) = self.keep else { return Ok(()) };
         let sets = list_backup_sets(&self.sets)?;

@@ -37,7 +37,7 @@ const RESERVATIONS: usize = 24;
 const ARRIVES_TODAY: usize = 8;
 /// The district that has a portal of its own.
 const DISTRICT: &str = "Eixample";
-/// The room type that a portal is assigned to, by its tag.
+/// The room type whose tag has a portal of its own.
 const ROOM_TYPE: &str = "Private room";
 
 /// A row of the file of listings.
@@ -109,7 +109,8 @@ struct DemoData {
     stay_token: String,
     /// The id of the first reservation.
     reservation: String,
-    /// The ids of other reservations, each with a description of the feature that its stay shows.
+    /// The ids of other reservations, each with a description of the feature that the reservation
+    /// demonstrates.
     examples: Vec<(&'static str, String)>,
     flats: usize,
     districts: usize,
@@ -130,7 +131,7 @@ async fn sign_in_link(platform: &LocalCaller<'_>, data: &DemoData) -> Result<Str
     Ok(link["url"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Returns a line for each example reservation, with its guest link.
+/// Returns the lines of the banner about the example reservations, each with a guest link.
 async fn examples(platform: &LocalCaller<'_>, data: &DemoData) -> Result<String, String> {
     let organization = data.organization.to_string();
     let mut lines = String::new();
@@ -304,7 +305,7 @@ struct Portfolio {
     flats: Vec<Uuid>,
     districts: BTreeMap<String, Uuid>,
     tags: BTreeMap<String, Uuid>,
-    /// The custom field that holds each flat's door code.
+    /// The custom field that contains each flat's door code.
     door_code: Uuid,
 }
 

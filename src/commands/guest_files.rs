@@ -137,7 +137,7 @@ fn copy_file(source: &Path, target: &Path, previous: Option<&Path>) -> Result<bo
     }
 }
 
-/// Fetches all files of a bucket into a directory.
+/// Fetches all files of a bucket into a directory of a backup.
 async fn fetch_all(
     files: &Files,
     directory: &Path,
@@ -232,7 +232,8 @@ fn collect_keys(directory: &Path, prefix: &str, keys: &mut Vec<String>) -> Resul
     Ok(())
 }
 
-/// Returns whether a key stays within the folder that it is written to.
+/// Returns whether the key of a file is a path that cannot lead out of the folder to which the file
+/// is written.
 fn is_plain(key: &str) -> bool {
     key.split('/')
         .all(|part| !matches!(part, "" | "." | "..") && !part.contains('\0'))

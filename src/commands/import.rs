@@ -137,7 +137,7 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
     ))
 }
 
-/// Reads an index in a JSON response.
+/// Reads the index of a record from a JSON response. Returns 0 if the value is not an index.
 fn index(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap_or(0)).unwrap_or(0)
 }
@@ -155,7 +155,7 @@ fn skipped_record_line(rejected: &Value, imported_lines: usize, batch: &[String]
     )
 }
 
-/// Opens a file, or standard input for `-`. Also returns the size of a file.
+/// Opens a file, or standard input for the path `-`. Also returns the size of a file.
 pub(super) fn open_input(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), String> {
     if path == Path::new("-") {
         return Ok((Box::new(std::io::stdin()), None));

@@ -1,7 +1,8 @@
 //! The commands of the binary `vestibule`, a module for each.
 //!
-//! [`run`] selects the command, and also holds the short commands `serve`, `migrate` and `openapi`.
-//! `crate::config` declares the flags of every command; `crate::server` starts the service.
+//! [`run`] selects the command. This module also contains the short commands `serve`, `migrate` and
+//! `openapi`. `crate::config` declares the flags of every command; `crate::server` starts the
+//! service.
 
 mod backup;
 mod demo;
@@ -94,8 +95,8 @@ fn lock_database(database: &DatabaseFlags) -> Result<store::Claim, String> {
     store::claim(&database.url()?).map_err(|error| error.to_string())
 }
 
-/// Moves the changes of a command from the write-ahead log into the SQLite database file, so that
-/// the file alone holds them.
+/// Moves the changes of a command from the write-ahead log into the SQLite database file. After
+/// that, a copy of this file alone is complete.
 async fn checkpoint_database(store: store::Store) -> Result<(), String> {
     let result = tokio::task::spawn_blocking(move || store.checkpoint()).await;
     result
@@ -179,12 +180,12 @@ impl Signals {
     }
 }
 
-/// Limit for reading the files of a certificate.
+/// Time limit for reading the files of a certificate.
 const RELOAD_LIMIT: Duration = Duration::from_secs(10);
 
 /// Waits for SIGHUP. Then reloads the certificate from its files, or checks whether to obtain a new
-/// certificate from the authority. If the new certificate cannot be used, logs the error and keeps
-/// the former certificate.
+/// certificate from the authority. If the new certificate cannot be used, logs the error; the
+/// former certificate stays in use.
 async fn reload(hangup: &mut Option<(Signal, CertificateSource)>) {
     let Some((signal, source)) = hangup else {
         return std::future::pending().await;

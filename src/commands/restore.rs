@@ -14,10 +14,10 @@ use super::backup::{
 use super::guest_files::GuestFiles;
 use crate::config::RestoreFlags;
 
-/// The suffixes of the files that SQLite keeps beside a database file.
+/// The suffixes of the files that SQLite creates beside a database file.
 const SQLITE_SUFFIXES: [&str; 2] = ["-wal", "-shm"];
 
-/// Restores a backup. The service must not run. Keeps the former database under another name.
+/// Restores a backup. The service must not run. Renames the former database instead of deleting it.
 pub async fn restore(flags: RestoreFlags) -> Result<(), String> {
     let line = tokio::task::spawn_blocking(move || restore_backup(&flags)).await;
     super::print_text(&line.map_err(|error| error.to_string())??)
@@ -38,7 +38,7 @@ fn restore_backup(flags: &RestoreFlags) -> Result<String, String> {
             database.display()
         ));
     }
-    // Fails while the service runs, because the service holds this lock.
+    // While the service runs, it has locked the database, so the command fails here.
     let _claim = store::claim(&url).map_err(|error| error.to_string())?;
     let stamp = Clock::system()
         .now()
@@ -94,8 +94,8 @@ impl BackupPaths {
     }
 }
 
-/// Renames the former database and its log, because SQLite would apply the log to the restored
-/// database. If there was no database, removes the empty file that the lock created.
+/// Renames the former database and its write-ahead log, because SQLite would apply that log to the
+/// restored database. If there was no database, removes the empty file that the lock created.
 fn set_aside(database: &Path, stamp: &str, exists: bool) -> Result<(), String> {
     let former = with_suffix(database, &format!(".replaced-{stamp}"));
     for suffix in SQLITE_SUFFIXES.iter().copied().chain([""]) {

@@ -99,7 +99,8 @@ fn problems(imported: &Imported) -> String {
     format!("nothing was imported\n{}{more}", lines.join("\n"))
 }
 
-/// Describes an error by its issues, or by its cause or message if there are no issues.
+/// Describes the error of an import by its issues, or by its cause or message if there are no
+/// issues.
 fn describe(error: &Error) -> String {
     let (issues, _) = error.listed_issues();
     if issues.is_empty() {

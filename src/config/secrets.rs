@@ -54,7 +54,7 @@ pub fn raw_secret(value: Option<&str>, variable: &str) -> Result<Option<String>,
     }
 }
 
-/// Reads the text of a file.
+/// Reads a file that contains a secret.
 fn read_secret(file: &OsStr) -> Result<String, String> {
     let mut text = String::new();
     let file = File::open(file).map_err(|error| error.to_string())?;

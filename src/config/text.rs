@@ -54,8 +54,8 @@ pub fn parse<T: FromStr<Err: Display>>(raw: &str) -> Result<T, String> {
         .map_err(|error: T::Err| error.to_string())
 }
 
-/// A parser for clap that trims and checks a text by [`trim_setting`] before another parser gets
-/// it.
+/// A parser for clap. It trims and checks a text by [`trim_setting`], and passes the result to
+/// another parser.
 #[derive(Clone)]
 pub struct TrimmedParser<P>(pub P);
 

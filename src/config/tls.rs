@@ -197,7 +197,8 @@ impl PublicUrlFlags {
     }
 }
 
-/// Returns a path unless it is empty, as the variable of an unused flag may be.
+/// Returns a path, or `None` if it is empty. The variable of an unused flag may be set to an empty
+/// text.
 fn non_empty(path: Option<&PathBuf>) -> Option<&Path> {
     path.map(PathBuf::as_path)
         .filter(|path| !path.as_os_str().is_empty())

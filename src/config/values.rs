@@ -29,7 +29,7 @@ pub fn name(text: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// Checks a text by the engine's format of this name.
+/// Checks a text against the engine's format with this name.
 fn check_format(text: &str, name: &str) -> Result<String, String> {
     let format = format::STATIC.iter().find(|format| format.name == name);
     match format {
@@ -68,7 +68,7 @@ pub fn kind(text: &str) -> Result<RecordKind, String> {
     })
 }
 
-/// Parses a column and its field, separated by the last `=`.
+/// Parses the `HEADER=FIELD` of a column, separated at the last `=`.
 pub fn column(text: &str) -> Result<(String, String), String> {
     match text.rsplit_once('=') {
         Some((header, field)) if !header.trim().is_empty() && !field.trim().is_empty() => {
@@ -100,7 +100,7 @@ pub fn duration(raw: &str) -> Result<Duration, String> {
         .ok_or_else(invalid)
 }
 
-/// Parses the time that the server keeps a connection open without a request.
+/// Parses the time after which the server closes a connection on which no request arrives.
 pub fn keep_alive(raw: &str) -> Result<Duration, String> {
     let time = duration(raw)?;
     if time.is_zero() || time > MAX_KEEP_ALIVE {
@@ -176,7 +176,7 @@ pub fn stock_photos_url(text: &str) -> Result<String, String> {
 
 /// Parses the issuer of an OpenID provider: an address without query and fragment (OpenID Connect
 /// Discovery, section 3). The issuer must be https, except on this machine, because the service
-/// sends secrets to it. Keeps a slash at the end, because issuers are compared exactly.
+/// sends secrets to it. A slash at the end stays, because issuers are compared exactly.
 pub fn issuer(raw: &str) -> Result<String, String> {
     let text = text::trim_setting(raw)?;
     let invalid = || {
@@ -232,7 +232,7 @@ fn with_lower_origin(text: &str) -> String {
         return text.to_owned();
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    // A name and a password before the host keep their case.
+    // The letter case of a name and a password before the host does not change.
     let (user_info, host) = authority.split_at(authority.rfind('@').unwrap_or_default());
     let (scheme, host) = (scheme.to_ascii_lowercase(), host.to_ascii_lowercase());
     format!("{scheme}://{user_info}{host}{path}")

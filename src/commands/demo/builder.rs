@@ -58,7 +58,8 @@ impl DemoBuilder<'_> {
         Ok(())
     }
 
-    /// Assigns an entity to these targets. Does nothing without targets.
+    /// Assigns an entity, such as a manual or a step, to these targets. Does nothing without
+    /// targets.
     pub(super) async fn assign(
         &self,
         entity_type: &str,

@@ -466,7 +466,7 @@ fn payment_steps(records: &[Value]) -> Vec<NewStep> {
     ]
 }
 
-/// Inactive steps: a draft, an outdated one, and one for later.
+/// Inactive steps: a draft, an outdated step, and a step that the team can activate later.
 fn inactive_steps() -> Vec<NewStep> {
     let terms = json!({ "contractTemplateText": "The roof terrace is open until midnight in July and August." });
     let permit = json!({ "requiredDocumentTypes": ["parking_permit"] });
@@ -530,7 +530,7 @@ impl DemoBuilder<'_> {
             .await
     }
 
-    /// Creates the texts of the questions, and returns the questions in the form of a step's field.
+    /// Creates the texts of the questions. Returns the questions as the value of a step's field.
     async fn questions(&self, questions: &[DemoQuestion]) -> Result<Value, String> {
         let mut values = Vec::new();
         for question in questions {

@@ -46,7 +46,8 @@ pub(super) const EXAMPLES: [(&str, usize); 8] = [
 /// Index of the reservation that was extended after its pre-check-in was approved. Its step with
 /// manual review needs a review only if an answer is flagged.
 const EXTENDED: usize = 10;
-/// Number of nights of the extended reservation. A stay of this length gets a further step.
+/// Number of nights of the extended reservation. A stay of this length gets a step that shorter
+/// stays do not get.
 const EXTENDED_NIGHTS: i64 = 33;
 /// Index of the reservation whose guest accepted the English text of an agreement before that text
 /// changed.
@@ -62,7 +63,7 @@ const CHANGED_RULES: &str = "1. Nobody but the guests of this pre-check-in stays
 const REQUEST: &str =
     "We could not reach you on this number. Please check it, country code included.";
 
-/// Sends the requests of guests, team and platform that give the stays their history.
+/// Sends the requests of guests, of the team and of the platform that make the example stays.
 pub(super) async fn build(
     platform: &LocalCaller<'_>,
     api: &LocalCaller<'_>,

@@ -26,7 +26,7 @@ const FORWARDED_PATHS: [&str; 3] = [
     "/.well-known/oauth-protected-resource/mcp",
 ];
 
-/// Checks the public address. Returns the time in the response of the server there.
+/// Checks the public address. Returns the time in the response from this address.
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let Some(address) = &flags.public_address() else {
         report.add_note(

@@ -14,7 +14,7 @@ use crate::config::ServeFlags;
 use crate::page::PassSigner;
 
 const CERTIFICATE: &str = "certificate";
-/// The remaining lifetime below which the report has a note about a certificate.
+/// If a certificate expires within this time, the report has a note about it.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// Deadline for looking up a host name.
 const LOOKUP_DEADLINE: Duration = Duration::from_secs(5);
@@ -146,7 +146,7 @@ fn check_name(names: &[String], host: Option<&str>, report: &mut DoctorReport) {
     );
 }
 
-/// Reports whether a certificate is valid now and for some time.
+/// Reports whether a certificate is valid now, and whether it expires soon ([`SOON`]).
 fn check_validity(from: Timestamp, until: Timestamp, now: Timestamp, report: &mut DoctorReport) {
     let text = format!("valid from {from} until {until}");
     if now < from || now > until {

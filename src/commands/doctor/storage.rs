@@ -11,7 +11,8 @@ use crate::config::ServeFlags;
 const STORAGE: &str = "storage";
 /// The content of the file that the check writes.
 const CONTENT: &[u8] = b"vestibule doctor";
-/// Free bytes below which the report has a note, because the service will soon refuse uploads.
+/// If fewer bytes than this are free, the report has a note, because the service will soon refuse
+/// uploads.
 const LOW_SPACE: u64 = 2 << 30;
 
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) {
@@ -53,7 +54,7 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) {
     }
 }
 
-/// Writes, reads and removes a file.
+/// Writes, reads and removes a test file in the storage.
 async fn try_out(files: &Files) -> Result<(), String> {
     let key = format!("doctor/{}", std::process::id());
     let text = |error: files::Error| error.to_string();
