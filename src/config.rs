@@ -1,9 +1,9 @@
 //! The command line: the commands of `vestibule`, and their flags (docs/reference/commands.md).
 //!
 //! A flag takes precedence over its `VESTIBULE_*` variable, and the variable over the default. Each
-//! flag with a secret also has a variable that ends with `_FILE` and has the path of a file with
-//! the secret. Read the value of such a flag through the methods here, for example
-//! [`DatabaseFlags::url`], because clap does not read the files.
+//! flag with a secret also has a variable that ends with `_FILE`: the path of a file with the
+//! secret. clap does not read this file. To read the value of a flag with a secret, call the method
+//! of this module for the flag, for example [`DatabaseFlags::url`].
 //!
 //! `serve` has the flags of `vestibule serve`, `tls` those of its certificate. `values` parses
 //! values; `secrets` and `text` read them.

@@ -431,8 +431,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// The options of the Markdown renderer: headings get ids, which links refer to.
 ///
-/// The renderer of manuals in `guest` has other options. There, hosts type the texts, so that each
-/// line break counts, and the headings rank below those of the page.
+/// The renderer of manuals in `guest` has other options. Hosts type the texts of manuals, so each
+/// line break counts there, and the headings rank below those of the page.
 static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     let mut options = Options::default();
     options.extension.table = true;
@@ -584,7 +584,7 @@ fn remove_unserved_links(path: &str, text: &str) -> String {
     )
 }
 
-/// Returns whether a link leads to a guide, to a heading of its own page, or to another site.
+/// Returns whether a link leads to a guide, to a heading on the same page, or to another site.
 fn is_served(from: &str, target: &str) -> bool {
     let page = target.split('#').next().unwrap_or_default();
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);

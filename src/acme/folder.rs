@@ -107,8 +107,8 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
 }
 
 /// Returns the path of the folder for an authority. Its name is derived from the address of the
-/// authority's directory. Each authority has its own folder, so that the certificate of a test
-/// authority is never used in place of a trusted one.
+/// authority's directory. Each authority has a separate folder, so that the service never uses the
+/// certificate of a test authority instead of a trusted one.
 fn authority_folder(folder: &Path, directory: &str) -> PathBuf {
     let address = directory
         .split_once("://")

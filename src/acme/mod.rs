@@ -4,8 +4,8 @@
 //! The authority checks each host name by a TLS handshake on port 443 (TLS-ALPN-01, RFC 8737),
 //! which the listener of the service answers. Only one process may use the folder with the account
 //! key and the certificate, so that process locks the folder. If the authority does not answer, the
-//! service starts and stops without delay, keeps the current certificate, and orders again after a
-//! pause.
+//! service starts and stops without delay and continues to use the current certificate. It orders
+//! again after a pause.
 //!
 //! [`authority`] orders a certificate, [`schedule`] decides when, and [`folder`] stores the
 //! results.
@@ -47,7 +47,7 @@ pub(crate) struct AcmeSettings {
     /// A PEM file with certificate authorities to trust for connections to the directory, in
     /// addition to those of the system.
     pub(crate) root: Option<PathBuf>,
-    /// The folder that holds the account key and the certificate.
+    /// The folder with the account key and the certificate.
     pub(crate) folder: PathBuf,
 }
 
@@ -142,8 +142,8 @@ impl CertificateRenewer {
         self.check_now.notify_one();
     }
 
-    /// Obtains a certificate if there is none, or if the current certificate is due for renewal.
-    /// Returns whether this call obtained a certificate.
+    /// Obtains a certificate if the service has none, or if the current certificate is due for
+    /// renewal. Returns whether this call obtained a certificate.
     pub(crate) async fn check(&self) -> Result<bool, String> {
         let _order = self.order.lock().await;
         if !self.is_due(self.clock.now()) {
@@ -193,7 +193,8 @@ impl CertificateRenewer {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(certificate);
     }
 
-    /// Logs a failed order. Its level depends on whether there is a valid certificate.
+    /// Logs a failed order: as a warning while the certificate in use is valid, or else as an
+    /// error.
     fn report(&self, error: &str, pause: Duration) {
         let retry_in = format!("{} min", pause.as_secs() / 60);
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);

@@ -26,7 +26,7 @@ store::statements! {
     /// The number of all feeds of a property, and the number of those feeds that have the address
     /// `?3`.
     COUNT = "select count(*), count(case when url = ?3 then 1 end) from calendar_feed where organization_id = ?1 and property_id = ?2";
-    /// The feeds of some properties.
+    /// The feeds of these properties.
     OF_PROPERTIES = "select id from calendar_feed where organization_id = ?1 and property_id = any(?2)";
     /// Inserts a feed whose first fetch is due at once.
     INSERT = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at, created_at, doc)
@@ -37,7 +37,7 @@ store::statements! {
     RESERVATIONS = "select e.feed_id, count(*) from calendar_event e join record r on r.organization_id = e.organization_id
         and r.kind = 'reservation' and r.id = e.reservation_id
         where e.organization_id = ?1 and r.origin = 'calendar' and r.status <> 'cancelled' group by e.feed_id";
-    /// The stored states of the events of some feeds.
+    /// The stored states of the events of these feeds.
     EVENTS = "select reservation_id, doc from calendar_event where organization_id = ?1 and feed_id = any(?2)";
     /// Inserts or replaces the stored state of an event.
     PUT_EVENT = "insert into calendar_event (organization_id, feed_id, reservation_id, doc) values (?1, ?2, ?3, ?4)
@@ -230,7 +230,7 @@ pub(super) fn count_of_property(
     Ok((row.get(0)?, row.get::<i64>(1)? > 0))
 }
 
-/// Returns the ids of the feeds of some properties.
+/// Returns the ids of the feeds of these properties.
 pub(super) fn of_properties(
     context: &mut Context<'_, '_>,
     properties: &[Uuid],
@@ -259,7 +259,7 @@ pub(super) fn delete(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> 
     context.execute_deferred(&DELETE, values![ids])
 }
 
-/// Reads the stored events of some feeds, by the id of their reservation.
+/// Reads the stored events of these feeds. The key of an event is the id of its reservation.
 pub(super) fn stored_events(
     context: &mut Context<'_, '_>,
     feeds: &[Uuid],
@@ -270,7 +270,7 @@ pub(super) fn stored_events(
         .collect()
 }
 
-/// Stores the states of some events of a feed.
+/// Stores the new states of these events of a feed.
 pub(super) fn put_events(
     context: &mut Context<'_, '_>,
     feed: Uuid,

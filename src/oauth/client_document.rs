@@ -34,9 +34,9 @@ const DEADLINE: Duration = Duration::from_secs(5);
 const LIMIT: usize = 64 << 10;
 /// Time for which a stored document is used without another fetch.
 const CACHE_LIFETIME: SignedDuration = SignedDuration::from_hours(24);
-/// Maximum number of concurrent fetches of documents. An organization gets another slot only if as
-/// many slots stay free as the organization uses. So there is always a slot for another
-/// organization.
+/// Maximum number of concurrent fetches of documents. An organization gets another slot only if
+/// more slots are free than the organization uses. So one organization alone uses at most half of
+/// the slots.
 const MAX_FETCHES: usize = 32;
 /// The user agent of the requests for documents.
 const USER_AGENT: &str = "Vestibule-OAuth/1";

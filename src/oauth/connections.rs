@@ -34,7 +34,8 @@ store::statements! {
     /// Number of connections.
     COUNT = "select count(*) from (select 1 from oauth_grant where organization_id = ?1 and exchanged_at is not null and expires_at > ?2
         group by oauth_app_id, member_id, resource) as connection";
-    /// The grants of some members to some apps, by the time of their exchange.
+    /// The grants of these members to these apps, ordered by the time at which their code was
+    /// exchanged.
     GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant where organization_id = ?1 and exchanged_at is not null
         and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4) order by exchanged_at, id";
     /// The app with this metadata document. The organization, to which no app belongs, is only read

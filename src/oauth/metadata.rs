@@ -23,9 +23,9 @@ const SERVER: &str = "/.well-known/oauth-authorization-server";
 /// Returns the routes of the metadata documents.
 ///
 /// If the public URL has a path, clients look for the documents at the well-known path followed by
-/// this path (RFC 8414, section 3.1; RFC 9728, section 3.1). So the documents are there too. Some
-/// clients take the address of the tool interface for the address of the server. So both documents
-/// are also below the path of the tool interface.
+/// this path (RFC 8414, section 3.1; RFC 9728, section 3.1). So the server publishes the documents
+/// at that path as well. Some clients use the address of the tool interface as the address of the
+/// server. For them, both documents are also below the path of the tool interface.
 pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     let prefix = Url::parse(&service.app_state.public_url)
         .map(|url| url.path().trim_end_matches('/').to_owned())

@@ -50,7 +50,7 @@ const REGISTERED_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 2
 /// then, its stored document must be fetched again in any case.
 const DOCUMENT_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
-/// Deletes expired data. Returns true if there may be more.
+/// Deletes a batch of expired OAuth data. Returns true if more expired data may remain.
 pub(crate) fn sweep_oauth(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
     let ended_grants = tx.rows(&ENDED_GRANTS, &values![now, BATCH])?;

@@ -120,7 +120,7 @@ fn set_cookie(service: &Service, name: &str, value: &str, seconds: u64) -> Optio
     .ok()
 }
 
-/// Whether the public URL of the service is https.
+/// Returns whether the public URL of the service is https.
 fn is_secure(service: &Service) -> bool {
     service.app_state.public_url.starts_with("https:")
 }

@@ -47,10 +47,10 @@ pub struct Invitation {
     pub organization: Uuid,
     /// The mail address of the member.
     pub email: String,
-    /// The member's name; `None` keeps the name of an existing member.
+    /// The member's name. `None` does not change the name of an existing member.
     pub name: Option<String>,
-    /// The member's permissions; `None` keeps the permissions of an existing member, and gives a
-    /// new member all permissions.
+    /// The member's permissions. `None` does not change the permissions of an existing member, and
+    /// gives a new member all permissions.
     pub permissions: Option<Vec<Permission>>,
 }
 

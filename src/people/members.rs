@@ -56,7 +56,7 @@ pub(super) async fn memberships_of_address(
     email: &str,
 ) -> Result<Vec<Membership>, SignInError> {
     if email.contains('\0') {
-        // PostgreSQL refuses this character in texts, so no member has such an address.
+        // PostgreSQL refuses U+0000 in texts, so no member has such an address.
         return Err(SignInError::NoMember);
     }
     let key = email.to_ascii_lowercase();

@@ -63,7 +63,8 @@ pub struct IdentityProvider {
 /// The HTTP client for requests to the provider.
 struct ProviderClient {
     http: Client,
-    /// Whether http is allowed to addresses on this machine, because the issuer is there.
+    /// Whether the client may use http for addresses on this machine. It may if the issuer is on
+    /// this machine too.
     allows_http: bool,
 }
 

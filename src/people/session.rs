@@ -58,11 +58,11 @@ const SWEEP_BATCH: u32 = 500;
 /// The purpose for which the token of a session's forms is derived from the session's secret.
 const FORM: &str = "form";
 
-/// The slots for concurrent writes of a session's last use. If no slot is free, the use is not
-/// recorded. A later request records its own use.
+/// The slots for concurrent writes of a session's last use. If no slot is free, the server does not
+/// record this use. The next request of the session tries again.
 static USE_WRITES: Semaphore = Semaphore::const_new(16);
 
-/// The signed-in member, in their current state.
+/// The member who is signed in, with their current data.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
     /// The id of the session.
@@ -361,7 +361,7 @@ pub(super) fn delete_by_token(tx: &mut Transaction<'_>, token: &str) -> Result<(
     Ok(())
 }
 
-/// Deletes expired sessions. Returns true if there may be more.
+/// Deletes a batch of expired sessions. Returns true if more expired sessions may remain.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let before = |time| now.checked_sub(time).unwrap_or(Timestamp::MIN);
     let old = sweeping::remove::<Uuid>(

@@ -29,7 +29,7 @@ pub(super) fn external_sign_in_url(service: &Service, return_to: Option<&str>) -
     Some(url.into())
 }
 
-/// Returns the provider, if there is one.
+/// Returns the OpenID provider with which members sign in, if `--oidc-issuer` names one.
 pub(super) fn provider(service: &Service) -> Option<&IdentityProvider> {
     service
         .app_state

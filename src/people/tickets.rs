@@ -184,7 +184,7 @@ pub(super) struct TicketGrant {
     pub(super) organization: Organization,
     pub(super) member_id: Uuid,
     pub(super) member: Member,
-    /// The return path.
+    /// The path to which the browser goes after the sign-in.
     pub(super) return_to: String,
 }
 
@@ -268,7 +268,7 @@ pub(super) async fn redeem(
         .await
 }
 
-/// Deletes expired tickets. Returns true if there may be more.
+/// Deletes a batch of expired tickets. Returns true if more expired tickets may remain.
 pub(crate) fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     Ok(sweeping::remove::<Uuid>(tx, &ENDED, &REMOVE, now, SWEEP_BATCH)? >= u64::from(SWEEP_BATCH))
 }

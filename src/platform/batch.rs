@@ -140,8 +140,8 @@ struct BatchRecord {
 pub(super) struct SyncBatch {
     /// The writer of the batch. New records get this origin.
     writer: RecordOrigin,
-    /// The error for a change of a record that the platform manages. If it is set, the caller
-    /// writes nothing.
+    /// The error for a change of a record that the platform manages. If it is set, the batch must
+    /// not be written.
     pub(super) conflict: Option<Error>,
     /// All records that the batch writes or refers to.
     records: HashMap<(RecordKind, Uuid), BatchRecord>,
@@ -154,7 +154,7 @@ pub(super) struct SyncBatch {
     properties: HashMap<Uuid, Option<Property>>,
     /// What to do with a record that has an issue.
     on_invalid: OnInvalid,
-    /// The issues of the request. If there are any, the caller writes nothing.
+    /// The issues of the request. If there is an issue, the batch must not be written.
     pub(super) issues: Vec<Issue>,
     /// The records that the batch skips because of their issues.
     pub(super) rejected: Vec<Rejected>,
@@ -271,8 +271,8 @@ impl SyncBatch {
         }
     }
 
-    /// Inserts or replaces a record. Returns the issues of its data. If there are any, the caller
-    /// skips the record or refuses the request.
+    /// Inserts or replaces a record. Returns the issues of its data. If there are issues,
+    /// [`Self::apply`] skips the record or refuses the request.
     fn put(
         &mut self,
         context: &mut Context<'_, '_>,

@@ -142,8 +142,9 @@ impl AppConnection {
         }
     }
 
-    /// Returns the key of the database lock that a transaction takes before it moves the connection
-    /// to another organization. So two transactions cannot move the connection at once.
+    /// Returns the key of the database lock that a transaction acquires before it moves the
+    /// connection to another organization. So two transactions cannot move the connection at the
+    /// same time.
     const fn lock(self) -> i64 {
         let [app, member] = [self.app.as_u64_pair(), self.member.as_u64_pair()];
         (app.0 ^ app.1.rotate_left(21) ^ member.0.rotate_left(42) ^ member.1.rotate_left(7))
@@ -157,8 +158,8 @@ impl AppConnection {
         Ok(NewAccessToken { id, secret })
     }
 
-    /// Stores an access token with the hash of its secret, for a grant if there is one. Returns the
-    /// token's id.
+    /// Stores an access token with the hash of its secret. `grant` is the grant to which the token
+    /// belongs, if any. Returns the token's id.
     pub(crate) fn store(
         self,
         context: &mut Context<'_, '_>,

@@ -34,7 +34,8 @@ store::statements! {
         and not exists (select 1 from file_removal where organization_id = ?1)";
 }
 
-/// Deletes a batch of rows of an erased organization. Returns true if there may be more.
+/// Deletes a batch of rows of an erased organization. Returns true if rows of erased organizations
+/// may remain.
 pub fn sweep(tx: &mut Transaction<'_>, app: &App, clock: &Clock) -> Result<bool> {
     if !tx.try_lock(SWEEP_LOCK)? {
         return Ok(false);

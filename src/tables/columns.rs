@@ -1,4 +1,4 @@
-//! Matches the headers of a table to the fields of a kind (rules: records#csv-files).
+//! Matches the headers of a table to the fields of a record kind (rules: records#csv-files).
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) struct ColumnField {
     /// The path of the field in the record's data, such as `guest`, `firstName`.
     pub(super) path: Vec<String>,
     pub(super) cell_type: CellType,
-    /// The name of the custom field; `None` for a field of the kind.
+    /// The name of the custom field; `None` for a field that the record kind defines.
     pub(super) custom: Option<String>,
 }
 
@@ -82,7 +82,7 @@ const CUSTOM_FIELDS: &str = "customFields";
 /// The name of the column that identifies the record of a line.
 pub(super) const EXTERNAL_ID: &str = "external_id";
 
-/// Returns the fields of a kind that a column can fill.
+/// Returns the fields of a record kind that a column can fill.
 pub(super) fn fields(kind: RecordKind) -> Vec<ColumnField> {
     let schema = kind.form_schema();
     let mut fields = Vec::new();
@@ -117,7 +117,8 @@ pub(super) fn custom_fields(
     Ok(records.into_iter().filter_map(field).collect())
 }
 
-/// Returns the names of all columns that a table of a kind can have, apart from custom fields.
+/// Returns the names of all columns that a table with records of this kind can have, apart from
+/// custom fields.
 pub(crate) fn field_names(kind: RecordKind) -> Vec<String> {
     let fields = fields(kind);
     std::iter::once(EXTERNAL_ID.to_owned())
@@ -210,7 +211,7 @@ fn matches_field(header: &str, field: &ColumnField) -> bool {
 }
 
 /// Returns the fields that a normalized header matches. The header of a custom field may omit
-/// `custom.`, unless a field of the kind has the same name.
+/// `custom.`, unless the record kind defines a field of the same name.
 fn matching_fields<'f>(fields: &'f [ColumnField], header: &str) -> Vec<&'f ColumnField> {
     let matches: Vec<&ColumnField> = fields
         .iter()
@@ -235,8 +236,8 @@ fn ambiguous_header(first: &ColumnField, second: &ColumnField) -> String {
     format!("matches two fields, {one} and {other}; choose one with --column")
 }
 
-/// Returns the use of each column. `chosen` maps headers to the fields that the caller has chosen
-/// for them; other headers are matched by name. `custom` has the custom fields.
+/// Returns the use of each column. `chosen` maps headers to the fields that the request chooses for
+/// them; other headers are matched by name. `custom` has the custom fields.
 pub(super) fn match_columns(
     kind: RecordKind,
     headers: &[String],
@@ -299,8 +300,8 @@ pub(super) fn match_columns(
     }
 }
 
-/// Returns the column for a field that the caller has named. If the platform defines the fields of
-/// a kind, any name is accepted.
+/// Returns the column for a field that the request names. If the platform defines the fields of a
+/// record kind, any name is accepted.
 fn chosen_column(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result<Column, String> {
     let header_key = normalized(name);
     if header_key == normalized(EXTERNAL_ID) {

@@ -52,8 +52,8 @@ impl RecordLookup {
         Ok(names)
     }
 
-    /// Finds the record to which a cell refers, among the records of some kinds. Returns its id, or
-    /// the error message.
+    /// Finds the record to which a cell refers, among the records of these kinds. Returns the
+    /// record's id, or the error message.
     pub(super) fn find(&self, kinds: &[RecordKind], cell: &str) -> Result<Uuid, String> {
         if let Ok(id) = cell.parse::<Uuid>()
             && kinds.iter().any(|kind| self.ids.contains(&(*kind, id)))

@@ -1,4 +1,4 @@
-//! Checks the public address: whether browsers and apps reach this service there, on all its paths.
+//! Checks the public address: whether browsers and apps reach this service at it, on all its paths.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Checks the OpenID provider: its metadata, its keys, and whether this service and its redirect
-//! address are registered there.
+//! address are registered with the provider.
 
 use engine::clock::Clock;
 
