@@ -161,9 +161,9 @@ pub fn app() -> &'static App {
     &APP
 }
 
-/// The paths for guests, members, integrators and apps, each with everything below it. A proxy
-/// exposes these paths and `/` itself, which redirects a browser to the console, and nothing else.
-/// A test compares every file in `deploy/` with this list.
+/// The paths for guests, members, integrators and apps. Each entry includes every path below it. A
+/// proxy exposes these paths and `/` itself, which redirects a browser to the console, and nothing
+/// else. A test compares every file in `deploy/` with this list.
 pub const PUBLIC_PATHS: [&str; 15] = [
     "/api/v1",
     "/mcp",
@@ -182,7 +182,7 @@ pub const PUBLIC_PATHS: [&str; 15] = [
     "/setup",
 ];
 
-/// The paths for the platform and for monitoring, each with everything below it.
+/// The paths for the platform and for monitoring. Each entry includes every path below it.
 pub const INTERNAL_PATHS: [&str; 5] = [
     "/platform/v1",
     "/healthz",

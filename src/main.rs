@@ -16,7 +16,8 @@ fn main() -> ExitCode {
     let log = match Log::begin(SPANS, spans) {
         Ok(log) => log,
         Err(message) => {
-            // An error is ignored here, because the exit code reports the failure too.
+            // A failure to write this message is ignored, because the exit code also reports the
+            // failure.
             let _ = writeln!(std::io::stderr(), "vestibule: {message}");
             return ExitCode::FAILURE;
         }

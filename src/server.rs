@@ -66,9 +66,9 @@ pub struct Server {
     tls: Option<Arc<Tls>>,
     /// The renewal of the certificate, if a certificate authority issues it.
     renewer: Option<Arc<CertificateRenewer>>,
-    /// The state that all requests share.
+    /// The service, whose state all requests use.
     pub service: Arc<Service>,
-    /// The resources that webhook deliveries share.
+    /// The resources that all webhook deliveries use.
     pub dependencies: Arc<Dependencies>,
     /// Stops the server when it is dropped.
     stop: DropGuard,

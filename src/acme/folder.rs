@@ -15,7 +15,7 @@ const ACCOUNT: &str = "account.json";
 const CERTIFICATE: &str = "certificate.pem";
 /// The name of the file that a process locks while it uses the folder.
 const LOCK: &str = "lock";
-/// Mode of the folder. The files in it have mode 0600.
+/// The access mode of the folder. The files in the folder have mode 0600.
 const FOLDER_MODE: u32 = 0o700;
 
 /// The folder of one authority's account and certificate, locked for this process.

@@ -32,7 +32,7 @@ pub(crate) use self::folder::stored_certificate;
 
 /// Interval of checks whether the certificate is due for renewal.
 const CHECK_EVERY: Duration = Duration::from_secs(3_600);
-/// Time limit for an order, from the account to the certificate.
+/// Time limit for an order, from loading the account to downloading the certificate.
 const ORDER_DEADLINE: Duration = Duration::from_secs(300);
 
 /// The settings for a certificate from an authority.

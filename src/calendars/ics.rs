@@ -48,7 +48,7 @@ pub(super) struct FeedEvent {
     pub description: String,
     /// The URL of the event, if it has one.
     pub url: Option<String>,
-    /// Whether the status of the event is cancelled.
+    /// Whether the event has the status `CANCELLED`.
     pub is_cancelled: bool,
     /// The version of the event (`SEQUENCE`). If several events have the same UID, the event with
     /// the highest version counts.

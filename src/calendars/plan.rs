@@ -55,9 +55,9 @@ pub(super) enum StayChange {
 /// The decision about one event of a calendar.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct EventOutcome {
-    /// The new state of the event; `None` if the stored state does not change.
+    /// The new state of the event to store; `None` if the stored state does not change.
     pub stored_event: Option<StoredEvent>,
-    /// The change of the reservation; `None` if it does not change.
+    /// The change of the reservation; `None` if the reservation does not change.
     pub change: Option<StayChange>,
 }
 

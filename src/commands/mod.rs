@@ -110,7 +110,7 @@ fn print_address(server: &Server) {
     print_or_warn(&format!("listening on {}\n", server.url()));
 }
 
-/// Prints a link to set up the first organization, if there is none.
+/// Prints a link to set up the first organization, if no organization exists yet.
 async fn offer_setup(server: &Server) {
     match people::setup_link(&server.service).await {
         Ok(Some(link)) => {

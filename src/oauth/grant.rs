@@ -1,6 +1,6 @@
 //! Grants: the permissions that a member grants to an app. A grant begins with an authorization
-//! code. After the exchange of the code, the grant has access tokens and refresh tokens. The end of
-//! the grant deletes all of them.
+//! code. After the exchange of the code, the grant has access tokens and refresh tokens. When the
+//! grant ends, the server deletes all of them.
 
 use engine::access::{Access, AccessToken, Member, Permission, Resource, Settings};
 use engine::context::{Context, RaisedRevision};
@@ -28,7 +28,7 @@ store::statements! {
     LIMIT_GRANTS = "delete from oauth_grant where organization_id = ?1 and id in
         (select id from oauth_grant where organization_id = ?1 and member_id = ?2 and exchanged_at is not null
         order by used_at desc, id desc limit ?3 offset ?4)";
-    /// The grant of a code. The code may have been exchanged.
+    /// The grant that began with a code, even if the code was exchanged before.
     BY_CODE = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         where g.organization_id = ?1 and g.code_hash = ?2";
@@ -117,7 +117,7 @@ impl Grant {
         })
     }
 
-    /// Returns the grant of a code. The code may have been exchanged.
+    /// Returns the grant that began with a code, even if the code was exchanged before.
     pub(super) fn by_code(context: &mut Context<'_, '_>, hash: &[u8]) -> Result<Option<Self>> {
         context
             .row(&BY_CODE, [Value::Bytes(hash.to_vec())])?

@@ -30,7 +30,8 @@ store::statements! {
     /// A refresh token: its grant, its time of replacement, its expiry, and the seed and scope of
     /// the pair that replaced it.
     BY_HASH = "select grant_id, replaced_at, expires_at, seed, scope from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
-    /// Marks a refresh token as replaced, with the seed and the scope of the pair that replaces it.
+    /// Marks a refresh token as replaced. Stores the seed and the scope of the token pair that
+    /// replaces it.
     REPLACE = "update oauth_refresh_token set replaced_at = ?3, seed = ?4, scope = ?5 where organization_id = ?1 and token_hash = ?2";
     /// An access token by its hash.
     ACCESS_TOKEN = "select doc from access_token where organization_id = ?1 and token_hash = ?2";
@@ -92,7 +93,7 @@ impl TokenPair {
         }
     }
 
-    /// Derives the pair that replaces a refresh token, with the seed that is stored with the token.
+    /// Derives the token pair that replaces a refresh token, from the token and its stored seed.
     fn derive(context: &Context<'_, '_>, token: &str, seed: &str) -> Self {
         let secret = format!("{seed} {token}");
         let token_of = |prefix| {
@@ -105,7 +106,7 @@ impl TokenPair {
         }
     }
 
-    /// Returns the response that sends the pair to the client.
+    /// Returns the response that sends the token pair to the client.
     fn response(self, scopes: &ScopeSet) -> TokenResponse {
         TokenResponse {
             access_token: self.access,
@@ -127,7 +128,7 @@ pub(super) fn create_token_pair(
     store(context, grant, scopes, pair)
 }
 
-/// Stores the hashes of a pair. Returns the token response.
+/// Stores the hashes of a token pair. Returns the token response.
 fn store(
     context: &mut Context<'_, '_>,
     grant: &Grant,
@@ -167,7 +168,7 @@ fn repeat_response(
 /// The state of a refresh token at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenState {
-    /// The token can be exchanged for a new pair.
+    /// The client can exchange the token for a new token pair.
     Valid,
     /// The token has expired.
     Expired,
@@ -188,7 +189,7 @@ fn token_state(
     }
 }
 
-/// Exchanges a refresh token for a new pair.
+/// Exchanges a refresh token for a new token pair.
 pub(super) fn refresh(
     context: &mut Context<'_, '_>,
     presented: &RefreshRequest,

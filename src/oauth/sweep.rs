@@ -75,7 +75,8 @@ pub(crate) fn sweep_oauth(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bo
 /// clients. Returns the number of idle clients.
 ///
 /// Locks the clients before it reads their grants and tokens. A concurrent transaction that creates
-/// a grant locks the client too. Either its grant is visible here, or it finds the client deleted.
+/// a grant locks the client too. Either this function sees the grant of that transaction, or that
+/// transaction finds the client deleted.
 fn delete_idle_clients(
     tx: &mut Transaction<'_>,
     idle: &'static Statement,

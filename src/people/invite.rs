@@ -29,7 +29,7 @@ const OWNER: &str = "Owner";
 #[derive(Debug, Clone)]
 pub struct NewOrganization {
     pub name: String,
-    /// The country of phone numbers that have no country prefix.
+    /// The country that is assumed for phone numbers without a country prefix.
     pub country: Country,
     /// The time zone of flats that are added by hand without a time zone.
     pub timezone: Option<String>,

@@ -77,8 +77,8 @@ struct ChoosePage<'p> {
     form: String,
 }
 
-/// Returns the page on which a person chooses one of their organizations. The sign-in continues to
-/// a path of this service.
+/// Returns the page on which a person chooses one of their organizations. After the choice, the
+/// browser goes to a path of this service.
 pub(super) fn choose(
     visit: &SignInRequest,
     memberships: &[Membership],

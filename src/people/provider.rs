@@ -73,7 +73,7 @@ struct ProviderClient {
 struct CachedMetadata {
     /// The metadata, and the time of the clock at which it was fetched.
     metadata: Option<(Duration, Arc<ProviderMetadata>)>,
-    /// The time of the last attempt, if it failed.
+    /// The time of the last attempt to fetch the metadata, if that attempt failed.
     failed_at: Option<Duration>,
 }
 

@@ -80,7 +80,7 @@ pub fn page_with_policy(
     response
 }
 
-/// Redirects to another address by GET.
+/// Returns a redirect to another address. The browser requests that address with GET.
 #[must_use]
 pub fn redirect(address: &str) -> Response {
     browser::redirect(address, Referrer::ThisService)

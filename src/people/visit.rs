@@ -141,8 +141,8 @@ impl SignInRequest {
             || (!is_browser && form_value(fields, "ticket").is_some_and(is_derived_from))
     }
 
-    /// Returns the response, or the page of the error. Logs the error, and sets the name of the
-    /// operation for the log and metrics.
+    /// Returns the response, or the error page if `result` is an error. Logs the error, and sets
+    /// the name of the operation for the log and metrics.
     pub(super) fn respond(
         &self,
         operation: &'static str,

@@ -28,11 +28,12 @@ use crate::records::{
 
 /// The key of the error for a change of a record that the platform manages.
 const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
-/// The number of changed records of a kind in a batch that each get a time of change of their own.
-/// After these, several records have the same time.
+/// Number of changed records of each kind in a batch that get a time of change of their own. After
+/// these, each group of [`RECORDS_PER_MILLISECOND`] records gets one time.
 const DISTINCT_TIMES: u32 = 100;
-/// The number of records that have the same time of change after [`DISTINCT_TIMES`]. It must be
-/// below the size of a page, because a client reads changes page by page from the last time.
+/// Number of records that get the same time of change, after the first [`DISTINCT_TIMES`] records.
+/// It must be below the size of a page, because a client reads changes page by page from the last
+/// time.
 const RECORDS_PER_MILLISECOND: u32 = 10;
 
 /// A record in a request that writes records.

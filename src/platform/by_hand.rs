@@ -29,7 +29,7 @@ const MAX_BY_HAND: usize = 1_000;
 /// Maximum body size of `putRecords`: 1 MiB, as of every other operation.
 const BODY_LIMIT_BY_HAND: usize = 1 << 20;
 
-/// Records that a person or a program of the organization writes.
+/// A request to write records, from a person or a program of the organization.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PutRecords {
@@ -131,7 +131,7 @@ fn put_records(context: &mut Context<'_, '_>, input: PutRecords) -> Result<Synce
     apply_records(context, input.records, manner)
 }
 
-/// Changes of a record.
+/// A request to change fields of a record.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct UpdateRecord {

@@ -25,7 +25,7 @@ pub(super) use self::schema::{records_schema, version};
 pub const MAX_RECORDS: usize = 10_000;
 /// Maximum body size of a sync: 16 MiB.
 const BODY_LIMIT: usize = 16 << 20;
-/// Time limit of a sync. A batch of the maximum size must fit, even on a slow disk.
+/// Time limit of a sync. It is long enough for a request of the maximum size, even on a slow disk.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Maximum number of warnings in a response.

@@ -223,8 +223,8 @@ fn invalid_file(imported: &Imported) -> Error {
     Error::issues_and(issues, imported.more_errors)
 }
 
-/// Imports a file for the command `vestibule import`, with the rights of the platform. Returns the
-/// errors, if there are any; then nothing is written.
+/// Imports a file for the command `vestibule import`, with the rights of the platform. If the file
+/// has errors, returns the errors and writes nothing.
 pub async fn import_file(
     service: &Service,
     organization: Uuid,

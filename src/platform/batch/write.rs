@@ -37,8 +37,8 @@ impl SyncBatch {
             .drain()
             .filter(|(_, slot)| slot.is_changed && slot.now.is_some())
             .collect();
-        // Every batch writes its rows in the order of their kinds and ids. This also makes the log
-        // readable.
+        // The map has no order. Sorting makes every batch write its rows in the order of kind and
+        // id.
         written.sort_unstable_by_key(|(record, _)| *record);
         let mut added: BTreeMap<RecordKind, Vec<Position>> = BTreeMap::new();
         let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
