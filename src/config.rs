@@ -248,7 +248,8 @@ impl DatabaseFlags {
     }
 }
 
-/// Returns a message for each of these variables that looks like a setting but is unknown.
+/// Returns a message for each environment variable in `names` that looks like a setting but is
+/// unknown.
 #[must_use]
 pub fn unknown_variables(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let command = Cli::command();

@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 /// A document of `docs/` that is served.
 struct Guide {
-    /// The path below `docs/`, and below `/docs/` of the service.
+    /// The path of the file below `docs/`. It is also the path of the page below `/docs/`.
     path: &'static str,
     /// The topic of the document in a few words, for the index.
     about: &'static str,

@@ -22,7 +22,7 @@ pub(super) struct StoredEvent {
     /// The hash of the event's content. The content itself is not stored, because it has data of
     /// guests.
     pub fingerprint: String,
-    /// Number of consecutive successful fetches without the event.
+    /// Number of consecutive successful fetches in which the event was missing.
     pub missed: u32,
     /// Whether the feed cancelled the stay because the event was missing.
     pub is_gone: bool,

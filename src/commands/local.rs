@@ -19,7 +19,8 @@ pub(super) struct LocalCaller<'s> {
 }
 
 impl LocalCaller<'_> {
-    /// Runs an operation. Returns `data` of the response body, or `error` as text.
+    /// Runs an operation. Returns `data` of the response body, or, if the operation fails, `error`
+    /// of the body as a text.
     pub(super) async fn call(
         &self,
         operation: &str,

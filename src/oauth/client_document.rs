@@ -23,7 +23,7 @@ use super::client_metadata::ClientMetadata;
 use crate::platform::OauthApp;
 
 store::statements! {
-    /// Stores the content of a document, replacing its earlier content.
+    /// Stores the content of a client's metadata document, and replaces the earlier content.
     KEEP = "insert into oauth_app (id, created_at, updated_at, doc, document_url, idle_since) values (?1, ?2, ?2, ?3, ?4, ?2)
         on conflict (document_url) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = excluded.idle_since";
 }

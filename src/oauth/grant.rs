@@ -36,7 +36,7 @@ store::statements! {
     BY_ID = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         where g.organization_id = ?1 and g.id = ?2";
-    /// Marks a code as exchanged, unless it already is, and sets the expiry of the grant.
+    /// Marks a code that was not exchanged before as exchanged, and sets the expiry of its grant.
     EXCHANGE = "update oauth_grant set exchanged_at = ?3, used_at = ?3, expires_at = ?4
         where organization_id = ?1 and id = ?2 and exchanged_at is null";
     /// Sets the last use of a grant and its new expiry.
@@ -50,7 +50,8 @@ store::statements! {
 
 /// Time after which an unused grant expires (rules: oauth#tokens).
 const IDLE_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Lifetime of an access token (rules: oauth#tokens): whole seconds, because `expires_in` is.
+/// Lifetime of an access token (rules: oauth#tokens). It is a whole number of seconds, because the
+/// token response has it in seconds (`expires_in`).
 pub(super) const ACCESS_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_secs(3_600);
 /// Maximum number of unexchanged codes of a member.
 const MAX_CODES: i64 = 20;

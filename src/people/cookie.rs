@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue};
 pub(super) enum Cookie {
     /// The token of a session.
     Session,
-    /// The secret of the forms of a visitor who is not signed in.
+    /// The secret from which the form token of a visitor who is not signed in is derived.
     Forms,
     /// The secret of a sign-in in progress at the provider, and its return path.
     Provider,

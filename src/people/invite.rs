@@ -228,7 +228,7 @@ fn write_audit_entry(
     audit::write(context, entry)
 }
 
-/// Returns the 409 for a sign-in link of a member who is not active.
+/// Returns the 409 for a request to make a sign-in link for a member who is not active.
 pub(super) fn member_inactive() -> Error {
     Error::conflict(Reason::rule(
         "member_inactive",

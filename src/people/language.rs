@@ -41,7 +41,7 @@ pub fn with_language(response: Response, service: &Service, tag: &str) -> Respon
     with_cookies(response, cookie)
 }
 
-/// Returns the texts in the language for a browser.
+/// Returns the texts of the sign-in pages, in the language for a browser.
 pub(super) fn words(service: &Service, headers: &HeaderMap) -> &'static SignInWords {
     sign_in::table(language(service, headers))
 }

@@ -43,8 +43,8 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     Policy::new(loads, Referrer::ThisService)
 });
 
-/// Returns a page. If the page fails to render, returns an empty 500. Forms of the page may lead to
-/// this service and to the policy sources in `form_action`.
+/// Returns a page. If the page cannot be rendered, returns an empty response with status 500. Forms
+/// of the page may lead to this service and to the policy sources in `form_action`.
 #[must_use]
 pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[String]) -> Response {
     let forms = FormTargets::Here(form_action.to_vec());

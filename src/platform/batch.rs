@@ -46,7 +46,7 @@ pub(crate) struct SyncRecord {
     pub(crate) data: Option<Object>,
     #[serde(default)]
     pub(crate) is_deleted: Option<bool>,
-    /// The sender's version of the record.
+    /// The version that the sender gave the record. An older version does not replace a newer one.
     #[serde(default)]
     pub(crate) version: Option<RecordVersion>,
 }
@@ -139,7 +139,7 @@ struct BatchRecord {
 /// one, and [`Self::write`] writes the result.
 #[derive(Default)]
 pub(super) struct SyncBatch {
-    /// The writer of the batch. New records get this origin.
+    /// The writer of the batch, which becomes the origin of new records.
     writer: RecordOrigin,
     /// The error for a change of a record that the platform manages. If it is set, the batch must
     /// not be written.

@@ -18,7 +18,7 @@ use uuid::Uuid;
 const ROWS_PER_STATEMENT: u32 = 50;
 /// Maximum number of rows deleted in one transaction.
 const MAX_ROWS: u64 = 500;
-/// Time after which a transaction stops deleting.
+/// Time after which a transaction deletes no more rows.
 const MAX_TIME: Duration = Duration::from_millis(5);
 /// The lock that lets only one node delete at a time.
 const SWEEP_LOCK: i64 = 0x0065_7261_7365;

@@ -11,7 +11,7 @@ use super::names::RecordLookup;
 /// The separator of the items of a list.
 const SEPARATOR: char = ';';
 
-/// Returns the value of a nonempty cell, or the error message.
+/// Parses a cell that is not empty. Returns the value, or the error message.
 pub(super) fn parse_cell(
     holds: &CellType,
     cell: &str,
