@@ -378,7 +378,7 @@ static EXPLANATION: [Guide; 6] = [
     ),
 ];
 
-/// The guides by kind, in the order of the index.
+/// The guides of each type of document, in the order of the index.
 static KINDS: [(&str, &[Guide]); 5] = [
     ("Tutorials", &TUTORIALS),
     ("How-to guides", &HOW_TO),
@@ -576,7 +576,7 @@ fn remove_unserved_links(path: &str, text: &str) -> String {
         }
         remaining = after;
     }
-    // Removes pictures and comments in HTML too.
+    // Also removes pictures and comments that are written in HTML.
     remove_ranges(
         &remove_ranges(&(result + remaining), "<img", ">"),
         "<!--",

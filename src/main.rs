@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), String> {
-    // Sets the cryptography of all TLS connections of the process.
+    // Selects the cryptography library for all TLS connections of the process.
     rustls::crypto::ring::default_provider()
         .install_default()
         .map_err(|_| "a TLS provider was installed twice")?;

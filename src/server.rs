@@ -55,7 +55,7 @@ use crate::translations::Translator;
 
 /// Time limit for the requests in progress and the background tasks to finish at shutdown.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
-/// Interval of updates of PostgreSQL's statistics about tables that have grown.
+/// Pause between two updates of PostgreSQL's statistics about tables that have grown.
 const GROWN_EVERY: Duration = Duration::from_secs(2);
 
 /// A running server. Dropping it stops the server.
@@ -88,7 +88,8 @@ impl Server {
         Self::start_with_resolver(flags, clock, Names::System).await
     }
 
-    /// Does the same as [`Server::start`], with another resolver for the names of webhook targets.
+    /// Does the same as [`Server::start`], with the given resolver for the names of webhook
+    /// targets.
     pub async fn start_with_resolver(
         flags: ServeFlags,
         clock: Clock,
@@ -399,15 +400,15 @@ impl Server {
         listening_url(self.address, self.tls.as_deref())
     }
 
-    /// Returns where the certificate comes from, if the server uses TLS.
+    /// Returns the source of the certificate, if the server uses TLS.
     #[must_use]
     pub fn certificate_source(&self) -> Option<CertificateSource> {
         let authority = self.renewer.clone().map(CertificateSource::Authority);
         authority.or_else(|| self.tls.clone().map(CertificateSource::Files))
     }
 
-    /// Obtains a certificate from the authority if it is due, as the background task does. Returns
-    /// whether this call obtained a certificate.
+    /// Obtains a certificate from the authority if the current one is due for renewal, as the
+    /// background task does. Returns whether this call obtained a certificate.
     pub async fn renew_certificate(&self) -> Result<bool, String> {
         match &self.renewer {
             Some(keeper) => keeper.check().await,
@@ -476,7 +477,7 @@ fn open_upload_storage(
     let Some(path) = location.with_suffix(".uploads") else {
         return Ok((None, "none, set --uploads-url".to_owned()));
     };
-    // This storage is only a default, so the server starts without it if it cannot be opened.
+    // No flag asks for this storage. So if it cannot be opened, the server starts without it.
     let files = Files::in_directory(&path).inspect_err(|error| {
         tracing::warn!(directory = %path.display(), %error, "cannot open the directory for files of guests; uploads are refused until a restart");
     });

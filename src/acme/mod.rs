@@ -30,7 +30,7 @@ pub(crate) use self::client::examine_directory;
 use self::folder::CertificateFolder;
 pub(crate) use self::folder::stored_certificate;
 
-/// Interval of checks whether the certificate is due for renewal.
+/// Pause between two checks of whether the certificate is due for renewal.
 const CHECK_EVERY: Duration = Duration::from_secs(3_600);
 /// Time limit for an order, from loading the account to downloading the certificate.
 const ORDER_DEADLINE: Duration = Duration::from_secs(300);
@@ -51,7 +51,7 @@ pub(crate) struct AcmeSettings {
     pub(crate) folder: PathBuf,
 }
 
-/// Keeps the certificate of the service valid.
+/// Renews the certificate of the service before the certificate expires.
 pub struct CertificateRenewer {
     settings: AcmeSettings,
     authority: Authority,

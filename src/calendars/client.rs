@@ -15,7 +15,7 @@ use strum::IntoStaticStr;
 pub(super) const DEADLINE: Duration = Duration::from_secs(10);
 /// Maximum size of a calendar file, 5 MiB.
 const MAX_BYTES: usize = 5 << 20;
-/// Maximum length of a stored `ETag`. A longer one is ignored.
+/// Maximum length of a stored `ETag`. A longer `ETag` is ignored.
 const MAX_ETAG_BYTES: usize = 1_000;
 /// Maximum number of characters of a network error in an error message.
 const MAX_CAUSE_CHARS: usize = 200;

@@ -33,7 +33,7 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?5, ?6)";
     /// Deletes feeds with their events.
     DELETE = "delete from calendar_feed where organization_id = ?1 and id = any(?2)";
-    /// The number of reservations of each feed that are not cancelled.
+    /// For each feed, the number of its reservations that are not cancelled.
     RESERVATIONS = "select e.feed_id, count(*) from calendar_event e join record r on r.organization_id = e.organization_id
         and r.kind = 'reservation' and r.id = e.reservation_id
         where e.organization_id = ?1 and r.origin = 'calendar' and r.status <> 'cancelled' group by e.feed_id";

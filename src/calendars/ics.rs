@@ -309,8 +309,8 @@ fn end_after(start: Edge, seconds: i64, flat: &TimeZone) -> Option<Edge> {
     }
 }
 
-/// Reads a start or an end. A time without a zone, or in an unknown zone, is in the time zone of
-/// the flat.
+/// Reads the start or the end of an event. A time without a zone, or in an unknown zone, is in the
+/// time zone of the flat.
 fn edge(entry: &ICalendarEntry, zones: &TzResolver<&str>, flat: &TimeZone) -> Option<Edge> {
     let value = entry
         .values
@@ -342,7 +342,7 @@ fn date(value: &PartialDateTime) -> Option<Date> {
 fn time(hour: u8, value: &PartialDateTime) -> Option<Time> {
     let hour = i8::try_from(hour).ok()?;
     let minute = i8::try_from(value.minute.unwrap_or_default()).ok()?;
-    // A leap second has the number 60, which `Time` does not support.
+    // A leap second has the number 60, which `Time` does not support. Here it becomes 59.
     let second = i8::try_from(value.second.unwrap_or_default().min(59)).ok()?;
     Time::new(hour, minute, second, 0).ok()
 }

@@ -135,8 +135,8 @@ impl CalendarFetcher {
         self.service.get_or_init(|| Arc::downgrade(service));
     }
 
-    /// Fetches a feed now, and returns its new state. Waits for another fetch of the feed that is
-    /// in progress.
+    /// Fetches a feed now, and returns its new state. If another fetch of the feed is in progress,
+    /// waits for that fetch first.
     pub(super) async fn fetch_now(&self, organization: Uuid, feed: Uuid) -> Result<CalendarFeed> {
         let service = self
             .service
@@ -224,7 +224,7 @@ impl CalendarFetcher {
     }
 }
 
-/// Parses a fetched file on a blocking thread, because a large file takes a while.
+/// Parses a fetched file on a blocking thread, because a large file would delay other tasks.
 async fn parse(fetched: CalendarResponse, zone: TimeZone) -> Result<FetchOutcome, FetchError> {
     let (text, etag) = match fetched {
         CalendarResponse::Unchanged => return Ok(FetchOutcome::Unchanged),
@@ -341,8 +341,9 @@ fn write_outcome(
     Ok((Some(view), context.take_wake_signals()))
 }
 
-/// Repairs feeds after a clock was ahead. A feed whose next fetch or whose lease ends too far in
-/// the future becomes due. Returns whether there may be more such feeds.
+/// Repairs feeds after a clock was ahead. Brings forward fetches that are planned too far in the
+/// future, and ends leases that end too far in the future. Returns whether more feeds may need this
+/// repair.
 pub(crate) fn repair_future_feeds(
     tx: &mut Transaction<'_>,
     interval: Duration,

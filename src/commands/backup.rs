@@ -111,7 +111,8 @@ impl SetPlan {
     }
 
     /// Makes a set under a temporary name and then renames it, so that no incomplete set ever has
-    /// the name of a set. Returns its path, the bytes of the database and the number of files.
+    /// the name of a set. Returns the path of the set, the size of the database in bytes and the
+    /// number of files.
     fn make_set(&self, now: Timestamp) -> Result<(PathBuf, u64, usize), String> {
         private_directory(&self.sets)?;
         let previous = list_backup_sets(&self.sets)?.pop();

@@ -365,8 +365,8 @@ impl Portfolio {
         })
     }
 
-    /// Returns reservations from last week until next month, each in another flat. Also returns the
-    /// id of the first reservation, whose guest arrives tomorrow.
+    /// Returns reservations from last week until next month, each in a different flat. Also returns
+    /// the id of the first reservation, whose guest arrives tomorrow.
     fn reservations(&self, ids: &Ids, now: Timestamp) -> Result<(Vec<Value>, String), String> {
         let today: Date = now
             .in_tz("Europe/Madrid")

@@ -194,8 +194,8 @@ fn next_batch(
         let number = imported_lines + batch.len() + 1;
         let line = line.map_err(|error| format!("line {number}: {error}"))?;
         if skips_invalid && engine::json::parse(line.as_bytes()).is_err() {
-            // The line is sent as a JSON string. The operation then skips it like any other invalid
-            // record, and reports it.
+            // The line is not valid JSON, so it is sent as a JSON string. The operation then skips
+            // it like any other invalid record, and reports it.
             batch.push(Value::from(line).to_string());
             continue;
         }

@@ -145,7 +145,7 @@ fn print_text(text: &str) -> Result<(), String> {
 }
 
 /// The signals that stop the process or reload the certificate. The process watches them before it
-/// announces its address, because a program that reads the address may send a signal at once.
+/// announces its address, because a program that reads the address may send a signal immediately.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,

@@ -72,7 +72,7 @@ fn document_url(text: &str) -> Option<Url> {
         .then_some(url)
 }
 
-/// The way in which this server got to know an app.
+/// The way by which an app was added to this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AppOrigin {
     /// The platform created the app, so its name is trustworthy.

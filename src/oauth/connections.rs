@@ -24,8 +24,8 @@ use super::redirect;
 use crate::platform::{AppConnection, CredentialSuccess, OauthApp, member_target};
 
 store::statements! {
-    /// A page of connections, by the time of the first grant. All grants of a member to an app for
-    /// one resource form one connection.
+    /// A page of connections, ordered by the time of the first grant. All grants of a member to an
+    /// app for one resource form one connection.
     LIST = "select g.oauth_app_id, g.member_id, g.resource, min(g.exchanged_at), max(g.used_at), a.document_url, a.doc from oauth_grant g
         join oauth_app a on a.id = g.oauth_app_id
         where g.organization_id = ?1 and g.exchanged_at is not null and g.expires_at > ?2

@@ -3,7 +3,7 @@
 //! token after the grace period, the token has leaked, and the server ends the grant.
 //!
 //! Within the grace period, the server answers a replaced token with the same pair again. So
-//! several processes of one client that share a token continue with the same tokens.
+//! several processes of one client that use the same token continue with the same new tokens.
 //!
 //! The server derives the pair from the replaced token and a random seed. The database contains the
 //! seed and the hash of the replaced token. An attacker with only the token, or only the database,

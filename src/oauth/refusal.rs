@@ -19,7 +19,8 @@ pub(super) enum OauthErrorCode {
     InvalidRequest,
     /// The client is unknown, or its credentials are wrong (RFC 6749, section 5.2).
     InvalidClient,
-    /// The code or refresh token is invalid, or is for another request (RFC 6749, section 5.2).
+    /// The code or refresh token is invalid, or was issued for another request (RFC 6749, section
+    /// 5.2).
     InvalidGrant,
     /// The grant type is not supported (RFC 6749, section 5.2).
     UnsupportedGrantType,
@@ -34,7 +35,7 @@ pub(super) enum OauthErrorCode {
     InvalidTarget,
     /// The redirect address is not allowed (RFC 7591, section 3.2.2).
     InvalidRedirectUri,
-    /// The client's metadata does not fit this server (RFC 7591, section 3.2.2).
+    /// This server does not accept the client's metadata (RFC 7591, section 3.2.2).
     InvalidClientMetadata,
     /// There are too many requests, or the server is temporarily unavailable (RFC 6749, section
     /// 4.1.2.1).

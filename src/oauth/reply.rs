@@ -74,7 +74,7 @@ pub(super) async fn preflight() -> Response {
         ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("GET, POST, OPTIONS"),
     );
-    // `*` does not include this header (Fetch, section 4.9).
+    // `*` does not include the header `authorization` (Fetch, section 4.9).
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static("*, authorization"),

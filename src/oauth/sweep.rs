@@ -31,11 +31,11 @@ store::statements! {
     /// Reads and locks clients with a metadata document whose idle period is over.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
-    /// The clients in a list that have a grant.
+    /// Those of the given clients that have a grant.
     ALLOWED = "select distinct oauth_app_id from oauth_grant where oauth_app_id = any(?1)";
-    /// The clients in a list that have an access token.
+    /// Those of the given clients that have an access token.
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
-    /// Restarts the idle period of clients.
+    /// Restarts the idle period of the given clients.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
     /// Deletes the clients with these ids.
     FORGET = "delete from oauth_app where id = any(?1)";

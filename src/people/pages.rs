@@ -43,7 +43,8 @@ struct TicketPage<'p> {
     form: String,
 }
 
-/// Returns the page of a ticket: the member, the organization and one button.
+/// Returns the page that a sign-in link opens. It shows the member, the organization and one
+/// button.
 pub(super) fn ticket(visit: &SignInRequest, ticket: &str, grant: &TicketGrant) -> Response {
     let forms = visit.ticket_form_secret(ticket);
     let template = TicketPage {

@@ -43,8 +43,8 @@ const CACHE_LIFETIME: Duration = Duration::from_secs(300);
 /// If no cached key can verify a token, metadata of at least this age is fetched again. Without a
 /// minimum age, each invalid token would cause a request.
 const MIN_REFRESH_AGE: Duration = Duration::from_secs(30);
-/// Time after a failed request for metadata during which sign-ins fail at once. Without this pause,
-/// each sign-in would wait for a provider that does not respond.
+/// Time after a failed request for metadata during which sign-ins fail immediately. Without this
+/// pause, each sign-in would wait for a provider that does not respond.
 const RETRY_PAUSE: Duration = Duration::from_secs(3);
 /// Maximum number of concurrent code exchanges.
 const MAX_EXCHANGES: usize = 32;

@@ -77,7 +77,7 @@ impl SignInError {
         }
     }
 
-    /// Logs the error without secrets. The caller calls this once per request.
+    /// Logs the error without secrets. Call this function once for each request.
     pub(super) fn log(&self, request_id: Uuid) {
         let log_refusal = |reason: &str, organization: Option<Uuid>| {
             let organization = organization.map(tracing::field::display);

@@ -186,7 +186,8 @@ async fn from_provider(State(service): PeopleService, request: HttpRequest) -> R
         Some(provider) => finish_provider_sign_in(&visit, provider).await,
         None => Err(SignInError::PageNotFound),
     };
-    // The browser has returned from the provider, so the cookie is no longer needed.
+    // The browser has returned from the provider, so the cookie of this sign-in is no longer
+    // needed.
     with_cookies(
         visit.respond("returnFromProvider", result),
         Cookie::Provider.delete_parts(&visit.service),
@@ -304,7 +305,7 @@ async fn end_session(
     ))
 }
 
-/// Responds to any other request with the page for unknown paths.
+/// Responds to a request that no other route handles, with the page for unknown paths.
 async fn unknown_path(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, _) = SignInRequest::of(service, request);
     visit.respond("-", Err(SignInError::PageNotFound))

@@ -48,7 +48,7 @@ store::statements! {
     REMOVE = engine::some_old!("sign_in_ticket", "id", "expires_at");
 }
 
-/// Lifetime of a ticket.
+/// Lifetime of a ticket that is not part of an invitation.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 /// Lifetime of a ticket in an invitation. It is longer than [`LIFETIME`], because another person
 /// sends the invitation to the member.

@@ -97,7 +97,8 @@ mod tests {
     }
 
     proptest! {
-        /// Checks both limits for arbitrary times, also for overflow.
+        /// Checks both limits of a session for arbitrary times, including times that would
+        /// overflow.
         #[test]
         fn no_session_outlasts_its_limits(created: i32, used: i32) {
             let (created, used) = (at(created.into()), at(used.into()));

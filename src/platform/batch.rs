@@ -316,7 +316,7 @@ impl SyncBatch {
             self.collect_events(now, (kind, id), before.as_ref(), &after, fires)?;
         }
         for target in referenced_records(kind, &after.data) {
-            // Only the records that the batch deletes have an entry.
+            // `referrers` has an entry only for records that the batch deletes.
             if let Some(referrers) = self.referrers.get_mut(&target) {
                 referrers.insert((kind, id));
             }

@@ -256,7 +256,7 @@ struct NewAccessToken {
     secret: String,
 }
 
-/// Ends every connection of a member. The caller disables their subscriptions.
+/// Ends every connection of a member. The calling function disables the member's subscriptions.
 pub(super) fn end_connections_of_member(context: &mut Context<'_, '_>, member: Uuid) -> Result<()> {
     context.execute_deferred(&DELETE_GRANTS_OF_MEMBER, values![member])?;
     context.execute_deferred(&DELETE_TOKENS_OF_MEMBER, values![member])?;

@@ -20,7 +20,7 @@ const ROWS_PER_STATEMENT: u32 = 50;
 const MAX_ROWS: u64 = 500;
 /// Time after which a transaction deletes no more rows.
 const MAX_TIME: Duration = Duration::from_millis(5);
-/// The lock that lets only one node delete at a time.
+/// The key of the lock with which only one node at a time deletes rows.
 const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {

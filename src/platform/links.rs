@@ -1,4 +1,4 @@
-//! The operation `createGuestLinks`, which returns the guest links of many stays at once.
+//! The operation `createGuestLinks`, which returns the guest links of many stays in one response.
 
 use std::collections::HashMap;
 

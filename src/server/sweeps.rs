@@ -69,7 +69,7 @@ const SWEEPS: [(&str, Batch); 11] = [
 ];
 
 /// Runs all sweeps every minute until `stop` is cancelled. The deletion of a webhook subscription
-/// also starts the sweep of deleted subscriptions at once.
+/// also starts the sweep of deleted subscriptions immediately.
 pub(super) async fn run(
     service: Arc<Service>,
     dependencies: Arc<Dependencies>,

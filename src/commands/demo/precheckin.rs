@@ -290,7 +290,7 @@ pub(super) fn branding_domain_id(records: &[Value]) -> Value {
     id_by_field(records, "host", DOMAIN)
 }
 
-/// Returns the id of the record whose field has a value.
+/// Returns the id of the record in which this field has this value.
 fn id_by_field(records: &[Value], field: &str, value: &str) -> Value {
     records
         .iter()
