@@ -37,7 +37,7 @@ pub struct NewOrganization {
     pub languages: Vec<String>,
     /// The mail address of the first member. `None` if the member adds the address later.
     pub email: Option<String>,
-    /// The name of the first member; `None` stands for [`OWNER`].
+    /// The name of the first member; `None` stands for `Owner`.
     pub member_name: Option<String>,
 }
 

@@ -63,7 +63,7 @@ pub fn page_with_external_form(status: u16, html: Result<String>, language: &str
     )
 }
 
-/// Returns a page with the given content security policy instead of [`POLICY`].
+/// Returns a page with the given content security policy instead of the default one.
 #[must_use]
 pub fn page_with_policy(
     policy: &Policy,
