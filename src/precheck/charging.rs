@@ -1,4 +1,4 @@
-//! Missing configuration of active steps (rules: steps#deposit, 4 and 5).
+//! Finds the configuration that active steps lack (rules: steps#deposit, 4 and 5).
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub enum ConfigurationIssue {
     MissingAuthenticateAccount,
 }
 
-/// The accounts of an organization.
+/// The accounts of an organization that steps use, for payments and for background checks.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
     /// For each payment account, by id: whether the account is active.
@@ -33,8 +33,8 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Whether a charge can be made on the account `own`. Without `own`, the charge is made on the
-    /// default account.
+    /// Returns whether the account `own` can be charged. Without `own`, returns whether the default
+    /// account can be charged.
     fn can_charge(&self, own: Option<Uuid>) -> bool {
         own.map_or(self.has_active_default, |id| {
             self.payment.get(&id) == Some(&true)
@@ -83,8 +83,9 @@ pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<Configura
     }
 }
 
-/// Whether every charge of a deposit step can be made. For a step that charges nothing yet, the
-/// accounts that it names must be active, or the default account if it names none.
+/// Returns whether the account of every charge of a deposit step is active. If the step offers
+/// neither waiver nor deposit, returns whether the accounts that it names are active; if it names
+/// none, whether there is an active default account.
 fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;
     let (waiver, deposit) = (

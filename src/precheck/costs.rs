@@ -81,13 +81,13 @@ pub struct Fee {
 #[derive(Debug, Clone, Serialize)]
 pub enum Cost {
     /// For a step of type `damage_deposit`: its choices for a stay that is long enough for a
-    /// waiver. Totals are those of one night.
+    /// waiver. The totals are those of a stay of one night.
     Deposit(Vec<DepositChoice>),
     /// For a step of type `mandatory_fee`: its fees, in order.
     Fees(Vec<Fee>),
 }
 
-/// Returns the costs of active steps by step id, for those steps that cost something.
+/// Returns the costs of active steps by step id. Steps without costs are left out.
 pub(crate) fn costs(
     context: &mut Context<'_, '_>,
     steps: &[Arc<Step>],
@@ -136,7 +136,7 @@ pub(crate) fn costs(
     Ok(costs)
 }
 
-/// The payment accounts of an organization, and the currency of amounts without one.
+/// The payment accounts of an organization, and the organization's currency.
 struct PaymentAccounts<'p> {
     payment: &'p [(Uuid, Object)],
     currency: String,
@@ -266,8 +266,8 @@ pub fn choices_for(step: &Step, choices: &[DepositChoice], nights: i64) -> Vec<D
         .collect()
 }
 
-/// Returns the sum of the fees. Returns `None` if an amount is not known, and if there are several
-/// currencies.
+/// Returns the sum of the fees. Returns `None` if an amount is unknown or if the fees have
+/// different currencies.
 #[must_use]
 pub fn total_of(fees: &[Fee]) -> Option<u64> {
     let is_mixed = fees
@@ -306,7 +306,7 @@ fn name(data: &Object) -> String {
 }
 
 /// Returns the amount of a record: `amountCents`, or else `priceCents`; `None` if neither is a
-/// whole number that is not negative.
+/// whole number of at least 0.
 fn cents(data: &Object) -> Option<u64> {
     ["amountCents", "priceCents"]
         .into_iter()

@@ -12,7 +12,7 @@ use super::step::{Step, StepFields};
 use super::step_type::ActivationNeed;
 use super::targeting::InclusionType;
 
-/// The schema of prefill texts by field name, or null.
+/// Returns the JSON Schema of prefill texts: an object with a text for each field name, or null.
 pub(super) fn prefill_values(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({
         "type": ["object", "null"],
@@ -50,8 +50,8 @@ pub enum Title {
 }
 
 impl StepFields {
-    /// Returns the requested change of the heading, or the issue of the request. On create, null
-    /// changes nothing.
+    /// Returns the change of the heading that the request asks for, or the issue of the request. On
+    /// create, a heading of null changes nothing.
     pub fn title(&self, is_create: bool, base: &[&str]) -> Result<Title, Issue> {
         let text = self
             .display_title
@@ -86,7 +86,8 @@ impl StepFields {
         }
     }
 
-    /// Sets the fields that the request contains.
+    /// Copies the fields that the request contains to `step`. A deprecated `isEnabled` of `false`
+    /// then deactivates the step.
     pub fn apply_with_deprecated(self, step: &mut Step) {
         let is_switched_off = self.is_enabled.sent() == Some(&false);
         self.apply(step);
@@ -95,7 +96,8 @@ impl StepFields {
         }
     }
 
-    /// Returns which fields the request contains, of those that decide where an issue is reported.
+    /// Returns whether the request contains each of the fields that decide where an issue is
+    /// reported.
     #[must_use]
     pub fn requested_rule_fields(&self) -> RequestedRuleFields {
         RequestedRuleFields {
@@ -106,8 +108,8 @@ impl StepFields {
     }
 }
 
-/// For some fields: whether the request contains the field. A rule that involves two fields reports
-/// its issue at the field that the request contains.
+/// Whether the request contains each of these fields. A rule about two fields reports its issue at
+/// the field that the request contains.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestedRuleFields {
     min_los: bool,
@@ -342,8 +344,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the configuration that an active step needs with a table (rules:
-        /// steps#activation, 3).
+        /// Compares the result of `missing_configuration` with a table (rules: steps#activation,
+        /// 3).
         #[test]
         fn required_configuration_agrees_with_the_contract(
             step_type in prop::sample::select(StepType::VARIANTS),

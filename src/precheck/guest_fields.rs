@@ -76,7 +76,7 @@ impl JsonSchema for GuestFieldRules {
     }
 }
 
-/// A guest as the rules see the guest: the details on which a rule can depend.
+/// The details of a guest on which a rule can depend.
 #[derive(Debug, Clone, Copy)]
 pub struct GuestCategory<'g> {
     pub part: GuestPart,
@@ -137,8 +137,8 @@ impl GuestFieldRule {
     }
 }
 
-/// Returns whether a nationality may be in a list. Guests also write names of countries, so a text
-/// that is not a code of two letters counts as listed.
+/// Returns whether a list of country codes contains a guest's nationality. Guests also write names
+/// of countries, so any text other than a code of two letters counts as contained.
 fn is_among(nationality: &str, listed: &[String]) -> bool {
     let is_code =
         nationality.len() == 2 && nationality.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -162,8 +162,8 @@ impl GuestFieldRules {
         self.0.get(field).is_none_or(|rule| rule.holds(guest))
     }
 
-    /// Returns whether a field is asked of guests of this part: the guest who booked, or the
-    /// others. A rule can limit a field to one part.
+    /// Returns whether a step asks guests of this part for a field. The part is the guest who
+    /// booked, or the others. A rule can limit a field to one part.
     #[must_use]
     pub fn is_asked_of(&self, field: &str, part: GuestPart) -> bool {
         self.0.get(field).is_none_or(|rule| rule.is_about(part))
@@ -188,8 +188,8 @@ pub fn field_rules(step: &Step) -> GuestFieldRules {
 }
 
 /// Returns an issue for each broken rule about fields of guests. If the request contains the rules
-/// (`are_rules_sent`), an issue names the rule, otherwise `requiredGuestFields`. `base` is the path
-/// of the fields in the body.
+/// (`are_rules_sent`), an issue is reported at the rule, otherwise at `requiredGuestFields`. `base`
+/// is the path of the fields in the body.
 #[must_use]
 pub(super) fn issues(step: &Step, are_rules_sent: bool, base: &[&str]) -> Vec<Issue> {
     let required = step.write_only.required_guest_fields.as_deref();
@@ -244,7 +244,7 @@ pub(super) fn issues(step: &Step, are_rules_sent: bool, base: &[&str]) -> Vec<Is
     reserved.take(1).chain(of_rules).collect()
 }
 
-/// Returns whether a guest's field holds a text that is not blank.
+/// Returns whether a guest's field has a text that is not blank.
 #[must_use]
 pub fn has_field_value(guest: &Object, field: &str) -> bool {
     guest
@@ -383,8 +383,8 @@ mod tests {
     }
 
     proptest! {
-        /// As long as nothing is known about a guest, a field is required unless its rule is only
-        /// about the other part of the guests.
+        /// While no detail of a guest is known, a field is required. The exception is a field whose
+        /// rule requires it only of the other part of the guests.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
             minimum in prop::option::of(0..150_u32), maximum in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,

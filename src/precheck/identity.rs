@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 pub enum FlagAction {
     /// Nothing happens.
     Ignore,
-    /// Sends the guest straight to the team.
+    /// Sends the guest to the team for review at once.
     Review,
-    /// Lets the guest retake once before it goes to the team.
+    /// Lets the guest repeat the check once. After a second failure, sends the guest to the team.
     Fail,
 }
 
 use FlagAction::{Fail, Ignore, Review};
 
-/// The actions of a check that an organization can choose.
+/// The choice that an organization has among the actions of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ActionChoice {
     /// The organization can choose any action.
@@ -124,22 +124,23 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
 pub const UNDERAGE: &str = "guest_underage";
 /// The check that is raised when a guest fails a second time.
 pub const RETAKE_LIMIT: &str = "retake_limit";
-/// The check that is assumed for a report of a failure that raises no check.
+/// The check that is assumed if a report states a failure but raises no check.
 const UNAVAILABLE: &str = "verification_unavailable";
 
-/// The consequence of a report for its identity check.
+/// The consequence of a provider's report for the identity check of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentityVerdict {
-    /// No check has a consequence. The step gets the status that was reported.
+    /// No check in the report has a consequence. The step gets the status that the provider
+    /// reported.
     Passed,
     /// The step is complete, and these checks flag the submission.
     Flagged(Vec<&'static str>),
-    /// The guest is asked to do the check once more.
+    /// The guest is asked to repeat the identity check.
     Returned,
 }
 
 /// Applies a policy to the checks that a report raises. `has_failed` means that the report states a
-/// failure, and `is_retaken` that the guest has already been asked once more.
+/// failure. `is_retaken` means that the guest has already been asked to repeat the identity check.
 #[must_use]
 pub fn identity_verdict(
     checks: &[String],
@@ -197,7 +198,7 @@ pub fn finding(check: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the schema of a list of checks, or null.
+/// Returns the JSON Schema of a value that is a list of checks or null.
 #[must_use]
 pub fn check_list(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = CHECKS.into_iter().map(|(name, ..)| name).collect();
@@ -208,8 +209,8 @@ pub fn check_list(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The actions that an organization has chosen, by check. A check that is not named keeps its
-/// default.
+/// The actions that an organization has chosen, by check. A check without an entry has its default
+/// action.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IdentityFlagPolicy(BTreeMap<String, FlagAction>);
@@ -248,8 +249,8 @@ impl JsonSchema for IdentityFlagPolicy {
     }
 }
 
-/// Returns the effective action of every check under a policy. For a check without a retake, `fail`
-/// becomes `review`.
+/// Returns the effective action of every check under a policy. For a check that the guest cannot
+/// repeat, `fail` becomes `review`.
 #[must_use]
 pub fn identity_actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, FlagAction> {
     let action = |(name, default, choice, _): (&'static str, FlagAction, ActionChoice, &str)| {

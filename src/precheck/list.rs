@@ -27,8 +27,8 @@ use crate::records::{RecordKind, all_records};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 
 store::statements! {
-    /// Selects the list item of every step. Reads the document as well for the types whose row
-    /// depends on the organization's accounts.
+    /// Selects the stored list item of every step. For types whose row depends on the
+    /// organization's accounts, also selects the step's document.
     LIST = "select id, step_type, sort_order, created_at, summary,
         case when is_active = true and step_type in ('damage_deposit', 'background_check') then doc end
         from precheck_step where organization_id = ?1";
@@ -192,7 +192,7 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
     Ok(text)
 }
 
-/// A step of the list, decoded as far as needed for filters and order.
+/// A step of the list. Only the parts are decoded that filters and order need.
 struct ListedStep {
     sort_key: SortKey,
     summary: String,
@@ -275,8 +275,8 @@ impl StepFilters {
     }
 }
 
-/// Whether the requested portal, else the default portal, orders steps automatically. True if there
-/// is neither.
+/// Returns whether steps are listed in automatic order. The requested portal decides this, else the
+/// default portal. Without either, the order is automatic.
 fn is_automatic(context: &mut Context<'_, '_>, filters: &StepFilters) -> Result<bool> {
     let portal = match filters.portal {
         Some(id) => portals::find_portal(context, id)?,
@@ -362,7 +362,8 @@ mod tests {
     use super::super::step_type::{ActivationNeed, StepType};
     use super::LIST;
 
-    /// SQL cannot call `activation_need`, so the statement repeats the names of the types.
+    /// The statement `LIST` repeats the names of the types, because SQL cannot call
+    /// `activation_need`. This test compares them.
     #[test]
     fn the_list_reads_the_documents_of_steps_that_need_an_account() {
         for step_type in StepType::VARIANTS {

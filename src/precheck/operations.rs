@@ -27,9 +27,10 @@ use crate::translations::{
     self, CheckedText, ENGLISH, OtherLanguages, SourceTable, TextLink, TextWriter,
 };
 
-/// The message and key of the refusal of a first title that is not English. Clients rely on it.
+/// The error message and error key for a step whose first title is not English. Clients rely on
+/// this text.
 const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
-/// The message of the refusal to change the type of a used step. Clients rely on it.
+/// The error message for a change of the type of a used step. Clients rely on this text.
 const TYPE_LOCKED: &str = "PRECHECK_STEP_TYPE_LOCKED";
 /// The error key for an active step that lacks the configuration it needs.
 const CONFIGURATION_REQUIRED: &str = "precheck_step.configuration_required";
@@ -206,7 +207,7 @@ fn get_guest_fields(context: &mut Context<'_, '_>, input: ById) -> Result<StepGu
 }
 
 /// Checks the rules about the sent fields. A new step is checked as a whole. For an update, only
-/// rules that need no stored state are checked; the others follow in the transaction.
+/// rules that need no stored state are checked here; the transaction checks all others.
 fn rules(
     sent: StepFields,
     wrong: &[&str],
@@ -234,7 +235,8 @@ fn rules(
     }
 }
 
-/// Returns a step with only its type set; the schema requires a type.
+/// Returns a new step with the type from the request and otherwise default values. The schema
+/// requires the type.
 fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
     Step::new(
         id,
@@ -319,7 +321,8 @@ impl RequestShape {
     };
 }
 
-/// The step that results from a request. Its references exist; its rules are not checked yet.
+/// The step that results from a request. All objects that it refers to exist. Its rules are not
+/// checked yet.
 struct StepDraft {
     step: Step,
     shape: RequestShape,
@@ -331,7 +334,7 @@ struct StepDraft {
     links_new_question_text: bool,
     questions: Option<Vec<QuestionInput>>,
     sent_ends: RequestedRuleFields,
-    /// References to translations of the wrong kind.
+    /// The issues of links to translations of the wrong kind.
     issues: Vec<Issue>,
 }
 
@@ -350,7 +353,7 @@ impl StepDraft {
         question::create_texts(questions.as_deref_mut().unwrap_or_default(), |texts| {
             translations::create_in(context, SourceTable::PrecheckQuestion, texts)
         })?;
-        // The patch has no fields but those of the request. So the checks below look only at
+        // The patch contains only the fields of the request. So the checks below look only at
         // references that the request contains.
         let mut patch = Step::new(
             before.id,
@@ -410,12 +413,14 @@ impl StepDraft {
         Ok(())
     }
 
-    /// Whether the text of the heading changes while its translation stays the same.
+    /// Returns whether the request changes the text of the heading and the step still links the
+    /// same translation.
     fn changes_title(&self) -> bool {
         self.writing.as_ref().is_some_and(CheckedText::is_change)
     }
 
-    /// Writes the heading and returns the step, or returns every rule that the step breaks.
+    /// Writes the heading and returns the step, or returns an issue for each rule that the step
+    /// breaks.
     fn finish(mut self, context: &mut Context<'_, '_>) -> Result<Step> {
         let base = self.shape.base;
         let mut issues = std::mem::take(&mut self.issues);
@@ -550,7 +555,7 @@ fn check_records(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     Ok(())
 }
 
-/// Returns the texts that the request links, those of the step and those of its questions.
+/// Returns the links to texts in the request: those of the step and those of its questions.
 fn links(
     input: &Step,
     before: &Step,

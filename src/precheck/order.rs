@@ -20,7 +20,8 @@ pub struct SortKey {
     pub id: Uuid,
 }
 
-/// Whether two types share a group, so that the automatic order compares their positions.
+/// Returns whether two types are in the same group. The automatic order compares positions only
+/// within a group.
 #[must_use]
 pub const fn is_together(one: StepType, other: StepType) -> bool {
     one.order_group() == other.order_group()
@@ -70,7 +71,7 @@ mod tests {
             })
     }
 
-    /// Sorts the steps by selecting one group and position after another.
+    /// Sorts the steps in a simple way: group by group, and position by position within a group.
     fn by_hand(mut keys: Vec<SortKey>, is_automatic: bool) -> Vec<SortKey> {
         keys.sort_by_key(|step| step.id);
         keys.sort_by_key(|step| step.created_at);

@@ -201,11 +201,12 @@ pub struct LinkedText {
     pub field: &'static str,
     /// The id of the translation.
     pub id: Uuid,
-    /// Whether the stored question or option links the same translation.
+    /// Whether the stored question or option already links this translation.
     pub is_kept: bool,
 }
 
-/// Returns the translations that a sent list links.
+/// Returns the translations that a list of questions in a request links, including those of
+/// options.
 #[must_use]
 pub fn linked_texts(inputs: &[QuestionInput], stored: &[Question]) -> Vec<LinkedText> {
     let texts: HashMap<Uuid, Uuid> = stored
@@ -247,11 +248,11 @@ pub fn linked_texts(inputs: &[QuestionInput], stored: &[Question]) -> Vec<Linked
     linked
 }
 
-/// Returns the new list of questions, or the issues of the sent list. Paths begin below
-/// `questions`.
+/// Returns the questions that result from a list in a request, or the issues of that list. The path
+/// of an issue is relative to `questions`.
 ///
-/// Questions and options with an id are kept. Those without an id are created. Stored ones that are
-/// not sent are deleted.
+/// A question or option with an id updates the stored one. One without an id is created. A stored
+/// one that the list does not contain is deleted.
 pub fn replace(
     inputs: &[QuestionInput],
     stored: &[Question],
@@ -310,8 +311,8 @@ pub fn replace(
     }
 }
 
-/// Returns the issues that a sent list has regardless of the stored questions. For a new step,
-/// these are all its issues. The path of an issue is relative to `questions`.
+/// Returns the issues that a list of questions in a request has regardless of the stored questions.
+/// For a new step, these are all its issues. The path of an issue is relative to `questions`.
 #[must_use]
 pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issue> {
     let stored: Vec<Question> = if is_new {
@@ -323,8 +324,8 @@ pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issu
         .err()
         .unwrap_or_default();
     // On an update, a condition may name an option of a stored question that the request does not
-    // contain. Only the transaction can tell, so the issue is dropped here. A condition of the
-    // first question is always wrong, because no question precedes it.
+    // contain. Only the transaction reads the stored questions, so the issue is dropped here. A
+    // condition of the first question is always wrong, because no question precedes it.
     let depends_on_stored = |path: &[PathSegment]| match path {
         [
             PathSegment::Index(question_index),
@@ -377,7 +378,8 @@ impl Issues {
     }
 }
 
-/// Adds an issue for a question without a text, and for texts that are sent in both forms.
+/// Adds an issue for a question without a text, and for a text that is sent both as an id and as
+/// `texts`.
 fn text_issues(number: usize, input: &QuestionInput, issues: &mut Issues) {
     let both = || {
         Reason::rule(
@@ -417,8 +419,8 @@ fn option_path(question: usize, option: usize, field: &str) -> Vec<PathSegment> 
     ]
 }
 
-/// Returns the two options of a yes-or-no question. They stay the same for the life of the
-/// question.
+/// Returns the two options of a yes-or-no question. The options of a stored question keep their
+/// ids.
 fn yes_and_no(
     number: usize,
     input: &QuestionInput,
@@ -544,7 +546,8 @@ fn choices(
     options
 }
 
-/// Returns the conditions of a question. Each must point at an option of an earlier question.
+/// Returns the conditions of a question. Adds an issue for each condition that does not refer to an
+/// option of an earlier question.
 fn conditions(
     number: usize,
     input: &QuestionInput,

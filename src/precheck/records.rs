@@ -36,8 +36,8 @@ store::statements! {
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
 }
 
-/// The stored list item of a step. Raise its version when [`WrittenStep`] changes; a test compares
-/// both.
+/// The stored list item of a step. Raise its version when [`WrittenStep`] changes; a test checks
+/// that both change together.
 pub(crate) static SUMMARY: Summary = Summary {
     name: "precheck_step",
     version: 1,
@@ -129,7 +129,7 @@ pub(super) fn save(
     )
 }
 
-/// Writes a step and its list item. The step's links must be unchanged.
+/// Writes a step and its list item, but no links. The caller has not changed the step's links.
 pub(super) fn put(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     context.execute_deferred(&PUT_STEP, row(step)?)
 }

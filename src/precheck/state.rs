@@ -23,14 +23,14 @@ pub enum StepState {
 }
 
 impl StepState {
-    /// Whether the step lets the guest submit.
+    /// Returns whether a step in this state lets the guest submit the pre-check-in.
     #[must_use]
     pub const fn is_ready(self) -> bool {
         matches!(self, Self::Done | Self::Pending)
     }
 }
 
-/// The last report of the system that carries a step out.
+/// The last report about a step by the system that carries the step out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum StepReport {
     /// The system is still working on the step.
@@ -39,11 +39,11 @@ pub enum StepReport {
     ActionRequired,
     /// The system reported a result, which may flag the submission.
     Result,
-    /// The step failed, and the guest must do something about it.
+    /// The step failed, and the guest must act.
     Failed,
-    /// A check of the guest failed, and the guest is asked to do it once more.
+    /// A check of the guest failed, and the guest is asked to repeat it.
     Returned,
-    /// A check of the guest failed, and the guest has uploaded files again since.
+    /// A check of the guest failed, and the guest has uploaded new files since then.
     HandedInAgain,
 }
 
@@ -56,8 +56,8 @@ pub fn state(step: &Step, input: &GuestInput<'_>, reported: Option<StepReport>) 
         Some(StepReport::ActionRequired | StepReport::Failed | StepReport::Returned) => {
             StepState::ActionRequired
         }
-        // A guest can submit only after a mandatory signature at a provider, so the step stays
-        // open.
+        // The step has a mandatory signature at a provider that is still missing. The guest can
+        // submit only after it, so the step stays open.
         Some(StepReport::Pending | StepReport::HandedInAgain) | None if must_be_signed_first => {
             StepState::Todo
         }

@@ -68,8 +68,8 @@ impl Step {
         }
     }
 
-    /// Whether an e-signature provider carries out the agreement. The step may have a contract text
-    /// all the same.
+    /// Returns whether an e-signature provider carries out the agreement. The step can have a
+    /// contract text as well.
     #[must_use]
     pub fn is_electronic_agreement(&self) -> bool {
         let agreement_type = self.effective_agreement_type();
@@ -80,7 +80,8 @@ impl Step {
             )
     }
 
-    /// Whether the guest signs at an e-signature provider, because the step has no contract text.
+    /// Returns whether the guest signs at an e-signature provider: the provider carries out the
+    /// agreement, and the step has no contract text.
     #[must_use]
     pub fn is_signed_elsewhere(&self) -> bool {
         let has_written_text = || {

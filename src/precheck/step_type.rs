@@ -20,12 +20,13 @@ engine::stored_enum! {
         MandatoryFee,
         DamageDeposit,
         ScreenAndProtect,
-        // A step without a subject of its own. The guest only confirms it (rules: steps#fields, 1).
+        // A general step. The guest only confirms it (rules: steps#fields, 1).
         Main,
     }
 }
 
-/// The answers that a guest gives in a step: its form, its rules and its completion.
+/// The form of a guest's answers to a step. It decides how the answers are checked, and when they
+/// complete the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerForm {
     /// The guest only confirms the step, and any saved answer completes it.
@@ -44,7 +45,7 @@ pub enum AnswerForm {
     DepositChoice,
 }
 
-/// The files that a guest uploads in a step.
+/// The use of the files that a guest uploads in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileUse {
     None,
@@ -61,18 +62,19 @@ pub enum FileUse {
 pub enum StepProvider {
     /// This service: the guest completes the step on the page.
     Service,
-    /// This service, or an e-signature provider, as the step's agreement says.
+    /// This service or an e-signature provider. The step's agreement decides which of them.
     ServiceOrSignatureProvider,
     /// Another system. After a failure, the guest must act.
     AnotherSystem,
-    /// A provider of identity checks. A failure flags the submission, or asks the guest once more.
+    /// A provider of identity checks. After a failure, the submission is flagged, or the guest is
+    /// asked to repeat the check.
     IdentityCheck,
     /// A provider of background checks. The step waits for its report, and a failure flags the
     /// submission.
     BackgroundCheck,
 }
 
-/// The reason for which a step with manual review flags a submission (rules: steps#review).
+/// The condition under which a step with manual review flags a submission (rules: steps#review).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewRule {
     /// The step cannot flag a submission.
@@ -278,7 +280,8 @@ impl StepType {
         }
     }
 
-    /// Whether a provider checks the identity of guests, by the policy of the step.
+    /// Returns whether a provider checks the identity of guests in a step of this type. The step's
+    /// policy decides the consequences.
     #[must_use]
     pub const fn checks_identity(self) -> bool {
         match self.step_provider() {
@@ -290,7 +293,7 @@ impl StepType {
         }
     }
 
-    /// Whether a provider checks the background of guests.
+    /// Returns whether a provider checks the background of guests in a step of this type.
     #[must_use]
     pub const fn checks_background(self) -> bool {
         match self.step_provider() {

@@ -1,4 +1,4 @@
-//! The rules that decide which reservations get a step, once the step reaches their property
+//! The rules that decide which reservations get a step, if the step is assigned to their property
 //! (rules: steps#targeting).
 
 use jiff::civil::Date;
@@ -23,7 +23,7 @@ pub enum InclusionType {
 /// The data of a stay that the rules depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetingInput {
-    /// The first day.
+    /// The day of arrival.
     pub check_in: Date,
     /// The day of departure.
     pub check_out: Date,
@@ -35,7 +35,7 @@ pub struct TargetingInput {
     pub is_returning: bool,
 }
 
-/// The result of the rules.
+/// The result of the targeting rules of a step for a stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetingVerdict {
     /// The step is shown to everyone.
@@ -80,7 +80,8 @@ pub fn days_ahead(stay: &TargetingInput) -> i64 {
     days_between(stay.booked_on, stay.check_in).max(0)
 }
 
-/// Returns whether a stay gets a step, or the first rule that excludes the stay.
+/// Applies the targeting rules of a step to a stay. Returns the first rule that excludes the stay,
+/// or the reason for which the stay gets the step.
 #[must_use]
 pub fn decide(rules: &Targeting, stay: &TargetingInput) -> TargetingVerdict {
     if rules.is_always_shown {

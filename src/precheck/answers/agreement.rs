@@ -1,4 +1,5 @@
-//! Answers to an agreement: acceptance, and a signed name if one is required.
+//! The guest's answers to an agreement: the acceptance, and the signed name if the step requires
+//! one.
 
 use engine::operation::Object;
 use serde_json::Value;
@@ -14,7 +15,8 @@ pub fn is_accepted(answers: &Object) -> bool {
     answers.get("isAccepted") == Some(&Value::Bool(true))
 }
 
-/// Whether the agreement is accepted, and signed if a signature is required.
+/// Returns whether the guest accepts the agreement and, if the step requires a signature, also
+/// signs it.
 pub(super) fn is_accepted_and_signed(answers: &Object, is_signature_required: bool) -> bool {
     let is_signed = || {
         answers
@@ -25,9 +27,9 @@ pub(super) fn is_accepted_and_signed(answers: &Object, is_signature_required: bo
     is_accepted(answers) && (!is_signature_required || is_signed())
 }
 
-/// Adds an issue for each wrong field, and for each field that an agreement does not have. The
-/// service records the proof of acceptance, so a guest cannot send it. A blank name counts as
-/// missing, not as wrong.
+/// Adds an issue for each field with an invalid value, and for each field that an agreement does
+/// not have. The proof of acceptance is not a field, because the service records it. A blank name
+/// counts as missing, not as invalid.
 pub(super) fn validate_agreement(answers: &Object, issues: &mut FoundIssues) {
     validate_consent(answers, &["signedName"], issues);
     match answers.get("signedName") {

@@ -1,4 +1,4 @@
-//! The choice between a damage deposit, a damage waiver and neither.
+//! The guest's choice between a damage deposit, a damage waiver and neither.
 
 use engine::operation::Object;
 use serde_json::Value;
@@ -7,15 +7,15 @@ use uuid::Uuid;
 use super::FoundIssues;
 use crate::precheck::costs::{DepositChoice, DepositOption};
 
-/// Whether the guest has made a choice. Answers without a `deposit_choice` count as made, because a step
-/// that offers nothing to choose is only confirmed. Whether the step offers the choice is checked
-/// when the answers are sent, not here.
+/// Returns whether the answers complete the step. Answers without a `choice` complete it, because a
+/// step that offers nothing to choose is only confirmed. Whether the step offers the choice is
+/// checked when the guest sends the answers, not here.
 pub(super) fn is_deposit_answered(answers: &Object) -> bool {
     !answers.contains_key("choice") || deposit_choice(answers).is_some()
 }
 
-/// Returns the choice in the answers, and the waiver if one is chosen. A waiver without an id does
-/// not count as a choice.
+/// Returns the option that the answers choose, and the id of the waiver if that option is a waiver.
+/// A waiver without an id does not count as a choice.
 #[must_use]
 pub fn deposit_choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)> {
     match answers.get("choice")?.as_str()? {
@@ -26,8 +26,8 @@ pub fn deposit_choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)>
     }
 }
 
-/// Returns the one of the offered choices that the guest has selected; `None` if the step does not
-/// offer the guest's choice.
+/// Returns the offered choice that the guest's answers name; `None` if the step does not offer the
+/// choice in the answers.
 #[must_use]
 pub fn chosen_deposit<'c>(
     answers: &Object,
@@ -44,8 +44,8 @@ fn waiver(answers: &Object) -> Option<Uuid> {
     answers.get("damageWaiverId")?.as_str()?.parse().ok()
 }
 
-/// Adds an issue if the step does not offer the choice. A guest who chooses a waiver may name it
-/// later, if the step offers any waiver.
+/// Adds an issue if the step does not offer the choice in the answers. A guest who chooses a waiver
+/// may send its id later, if the step offers any waiver.
 pub(super) fn validate_deposit_choice(
     answers: &Object,
     offered: &[DepositChoice],
@@ -106,8 +106,8 @@ mod tests {
         let none = offer(DepositOption::None, None);
         let [first, second] = [one, other].map(|id| offer(DepositOption::Waiver, Some(id)));
         let waiver = |id: Value| json!({ "choice": "waiver", "damageWaiverId": id });
-        // Inputs: the answers, the offered choices. Results: the wrong field, whether the saved
-        // answers complete the step.
+        // Inputs: the answers, the offered choices. Results: the field with an issue, whether the
+        // saved answers complete the step.
         for (answers, offered, at_fault, is_complete) in [
             (json!({}), vec![], None, true),
             (

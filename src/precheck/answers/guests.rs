@@ -1,10 +1,12 @@
-//! Details of the guest who booked and of the other guests: the fields a step requires, guest by
-//! guest.
+//! Answers with details of guests: of the guest who booked, or of the other guests. A step names
+//! the fields that it requires of each guest.
 //!
-//! Only required fields are checked. A step without required fields accepts any object.
+//! Only the fields that the step requires are checked. A step without required fields accepts any
+//! object.
 //!
-//! Several people fill in the same step, each on their own phone. So each saved guest has an id,
-//! and a list of guests can name only those that change (rules: pre-check-in#several-people).
+//! Several people fill in the same step, each on their own phone. So the service gives each saved
+//! guest an id, and a request can list only the guests that it changes (rules:
+//! pre-check-in#several-people).
 
 use std::collections::HashSet;
 
@@ -23,12 +25,12 @@ use super::{AnswerContext, FoundIssues, MergeContext, Requirements};
 const MAX_OTHER_GUESTS: usize = 50;
 /// The message of the issue for more than [`MAX_OTHER_GUESTS`] guests.
 const TOO_MANY: &str = "must have at most 50 items";
-/// Maximum length of a guest's value, in characters.
+/// Maximum length of the value of a guest's field, in characters.
 const TEXT_LENGTH: usize = 500;
 /// The fields that are normalized before they are checked and stored: digits become ASCII, and
 /// invisible characters are removed.
 const NORMALIZED_FIELDS: [&str; 4] = ["phone", "email", "documentNumber", "postalCode"];
-/// The earliest date of birth.
+/// The earliest date of birth that a guest can have.
 pub const FIRST_BIRTH_DATE: Date = Date::constant(1900, 1, 1);
 
 /// Returns the details of a guest with normalized fields, as they are checked and stored (rules:
@@ -54,9 +56,9 @@ pub(super) fn normalize_other_guests(mut answers: Object) -> Object {
     answers
 }
 
-/// Returns the fields that a step asks of its guests, in order and without duplicates. Leaves out a
-/// field if a rule asks it only of guests whom this step does not ask: a step either asks the guest
-/// who booked, or the other guests.
+/// Returns the fields that a step asks of its guests, in order and without duplicates. A step asks
+/// either the guest who booked or the other guests. A field is left out if its rule requires it
+/// only of guests whom the step does not ask.
 #[must_use]
 pub fn required_fields(step: &Step) -> Vec<&str> {
     let mut seen = HashSet::new();
@@ -84,9 +86,9 @@ pub(super) fn is_complete(requirements: &Requirements<'_>, guest: &Object) -> bo
         .all(|field| has_field_value(guest, field))
 }
 
-/// Whether every listed guest has filled in every required field, and enough guests are listed.
-/// Enough is the number of the reservation's other guests, but at most [`MAX_OTHER_GUESTS`]. If the
-/// reservation does not state this number, any number is enough.
+/// Returns whether every listed guest has filled in every required field, and whether enough guests
+/// have done so. Enough means all other guests of the reservation, but at most
+/// [`MAX_OTHER_GUESTS`]. If the reservation does not state their number, any number is enough.
 pub(super) fn are_complete(
     requirements: &Requirements<'_>,
     answers: &Object,
@@ -110,7 +112,8 @@ pub(super) fn are_complete(
     is_enough && (requirements.required.is_empty() || complete_count == guests.len())
 }
 
-/// Merges the sent fields into the saved ones. A field that is sent as null is removed.
+/// Merges the sent fields of a guest into the saved fields of this guest. A field that is sent as
+/// null is removed.
 pub(super) fn merge_guest_fields(saved: Option<&Object>, update: Object) -> Object {
     let mut merged = saved.cloned().unwrap_or_default();
     for (name, value) in update {
@@ -123,7 +126,7 @@ pub(super) fn merge_guest_fields(saved: Option<&Object>, update: Object) -> Obje
     merged
 }
 
-/// Merges the sent guests into the saved ones (rules: pre-check-in#several-people).
+/// Merges the sent list of guests into the saved list (rules: pre-check-in#several-people).
 pub(super) fn merge_other_guests(
     mut merging: MergeContext<'_>,
     mut update: Object,
@@ -154,8 +157,8 @@ pub(super) fn merge_other_guests(
     Ok(merge_guest_fields(merging.saved, update))
 }
 
-/// Returns an issue for each item whose `id` is not that of a saved guest or appears twice, and for
-/// each `isRemoved` that removes no guest.
+/// Returns an issue for each item with the `id` of no saved guest, for each item that repeats the
+/// `id` of an earlier item, and for each `isRemoved` that removes no guest.
 fn identity_issues(before: &[Value], items: &[Value]) -> Vec<Issue> {
     let mut seen_ids = HashSet::new();
     let mut issues = Vec::new();
@@ -188,9 +191,9 @@ fn id_of(guest: &Value) -> Option<&str> {
     guest.get("id")?.as_str()
 }
 
-/// Returns the guests after a list of changes. An item without an id is a new guest. If the list
-/// comes from a form, an item without an id that has the name of a saved guest updates that guest,
-/// because the form may have been sent twice.
+/// Returns the guests that result from a list of changes. An item without an id is a new guest. The
+/// exception is a list from a form, which may have been sent twice: there, an item without an id
+/// updates the saved guest of the same name.
 fn apply_changes(
     before: &[Value],
     items: Vec<Value>,
@@ -226,9 +229,9 @@ fn apply_changes(
     guests.into_iter().flatten().chain(new).collect()
 }
 
-/// Returns the guests after a complete list. An item with the first and the last name of a saved
-/// guest is that guest. If the list is as long as the saved one, each remaining item is merged into
-/// the saved guest at its index. All other items are new guests.
+/// Returns the guests that result from a complete list. An item updates the saved guest with the
+/// same first and last name. If both lists have the same length, an item without such a guest
+/// updates the saved guest at its index, unless both names differ. All other items are new guests.
 fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut MergeContext<'_>) -> Vec<Value> {
     let mut matched = vec![false; before.len()];
     let mut saved_indexes = vec![None; items.len()];
@@ -271,7 +274,8 @@ fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut MergeContext<
         .collect()
 }
 
-/// Merges an item into its saved guest, or makes a new guest from it.
+/// Merges an item of a list into the saved guest `before`. Without a saved guest, makes a new guest
+/// from the item.
 fn merge_guest(before: Option<&Value>, item: Value, merging: &mut MergeContext<'_>) -> Value {
     let Value::Object(mut fields) = item else {
         return item;
@@ -358,7 +362,8 @@ pub(super) fn validate_other_guests(
     }
 }
 
-/// Returns the error of a field's value, if any. A blank value counts as missing, not as wrong.
+/// Returns the error in the value of a guest's field; `None` for a valid value. A blank value
+/// counts as missing, not as invalid.
 #[must_use]
 pub fn guest_field_fault(
     field: &str,
@@ -389,9 +394,9 @@ pub fn guest_field_fault(
     }
 }
 
-/// Whether a text is a phone number. A number with a country code must fit that country's numbering
-/// plan. Any other number must fit the organization's country or merely look like a phone number,
-/// because guests come from anywhere.
+/// Returns whether a text is a phone number. A number with a country code must fit that country's
+/// numbering plan. A number without one must fit the plan of the organization's country, or else
+/// only look like a phone number, because guests come from any country.
 fn is_phone(text: &str, country: &str) -> bool {
     let is_international = ["+", "\u{ff0b}", "00"]
         .iter()
@@ -692,8 +697,8 @@ mod tests {
         guests.into_iter().map(nameless).collect()
     }
 
-    /// Merges `sent` into the saved answers and returns the result. Ids count up from the number of
-    /// saved guests.
+    /// Merges `sent` into the saved answers and returns the result. The ids of new guests count up
+    /// from the number of saved guests.
     fn after(saved: Option<&Object>, sent: Value, is_change: bool) -> Object {
         let count = saved.map_or(0, |saved| saved["guests"].as_array().map_or(0, Vec::len));
         let mut next = u128::try_from(count).unwrap() * 100;

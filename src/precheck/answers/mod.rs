@@ -1,6 +1,6 @@
 //! The answers of a guest to a step: validation, merging with saved answers, and completion (rules:
-//! pre-check-in). This file selects the rules by the form of the answers; each form has a file of
-//! its own. `guest/precheckin.rs` saves the answers.
+//! pre-check-in). This file selects the rules by the step's `AnswerForm`, and each form has its
+//! rules in a separate file. `guest/precheckin.rs` saves the answers.
 
 mod agreement;
 mod deposit;
@@ -24,7 +24,7 @@ pub use deposit::{chosen_deposit, deposit_choice};
 pub use guests::{FIRST_BIRTH_DATE, guest_field_fault, required_fields};
 pub use questions::{flagged_questions, given_answer, has_flags, shown_questions};
 
-/// The data, besides the step, that answers are checked against.
+/// The data that answers are checked against, in addition to the step.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerContext<'g> {
     /// Today's date at the flat.
@@ -54,13 +54,13 @@ pub struct GuestInput<'h> {
 pub struct MergeContext<'m> {
     /// The saved answers.
     pub saved: Option<&'m Object>,
-    /// Whether the sent answers contain only changes.
+    /// Whether the sent answers contain only what changes, instead of all answers.
     pub is_change: bool,
     /// Makes the id of a new guest.
     pub new_id: &'m mut dyn FnMut() -> Uuid,
 }
 
-/// The fields that a step requires, and of which guests.
+/// The fields that a step requires of its guests, and the rules that exempt some guests.
 struct Requirements<'r> {
     required: Vec<&'r str>,
     rules: GuestFieldRules,
@@ -78,7 +78,7 @@ impl<'r> Requirements<'r> {
         }
     }
 
-    /// Returns the fields that are required of a guest.
+    /// Returns the fields that are required of a guest with these details.
     fn of_guest(&self, fields: &Object) -> impl Iterator<Item = &'r str> {
         let guest = GuestCategory {
             part: self.part,
@@ -134,8 +134,8 @@ pub fn is_complete(step: &Step, input: &GuestInput<'_>) -> bool {
     }
 }
 
-/// Whether each required document type was uploaded. Letter case and surrounding blanks do not
-/// matter.
+/// Returns whether the guest has uploaded a document of each required type. The comparison of types
+/// ignores letter case and surrounding blanks.
 fn are_all_uploaded(required: &[String], documents: &[Option<&str>]) -> bool {
     let uploaded_types = documents.iter().copied().flatten();
     let uploaded: HashSet<String> = uploaded_types.map(fold_name).collect();
@@ -160,7 +160,7 @@ pub fn normalize_answers(step_type: StepType, answers: Object) -> Object {
 
 /// Merges sent answers into the saved ones and returns the result. Details of guests are merged,
 /// and so are answers to questions that are sent as changes. All other answers replace the saved
-/// ones. Fails if an item has the id of no saved guest.
+/// ones. Fails if an item in a list of guests has the id of no saved guest.
 pub fn merged_answers(
     step_type: StepType,
     merging: MergeContext<'_>,
@@ -319,7 +319,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any saved object completes a step that asks for nothing in particular (rules:
+        /// Any saved object completes a step that requires nothing (rules:
         /// pre-check-in#details-of-guests, 5).
         #[test]
         fn any_answer_completes_a_step_without_requirements(

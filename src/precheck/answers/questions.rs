@@ -12,15 +12,16 @@ use super::FoundIssues;
 /// Maximum length of a text answer, in characters.
 const TEXT_LENGTH: usize = 6000;
 
-/// Whether every required question that is asked has an answer.
+/// Returns whether the answers contain an answer to every required question that the guest is
+/// asked.
 pub(super) fn are_answered(questions: &[Question], answers: &Object) -> bool {
     shown_questions(questions, answers)
         .iter()
         .all(|question| !question.is_required || is_answered(question, answers))
 }
 
-/// Returns the questions that are asked, which depends on the answers so far. An answer to a hidden
-/// question shows no other question.
+/// Returns the questions that a guest with these answers is asked. An answer to a hidden question
+/// does not make another question visible.
 #[must_use]
 pub fn shown_questions<'q>(questions: &'q [Question], answers: &Object) -> Vec<&'q Question> {
     let mut chosen = HashSet::new();
@@ -82,7 +83,7 @@ pub fn has_flags(questions: &[Question]) -> bool {
     options.any(|option| option.is_flagged)
 }
 
-/// Returns the options of a question that the guest chose.
+/// Returns the ids of a question's options that the guest chose.
 fn choice(question: &Question, answers: &Object) -> Vec<Uuid> {
     let option_ids = answers
         .get(&question.id.to_string())
@@ -185,8 +186,8 @@ mod tests {
         Uuid::from_u128(number as u128)
     }
 
-    /// Builds a question with three options, or a free-form one. Option ids are ten times the
-    /// question's number plus the option's position.
+    /// Builds a question with three options, or a free-form question. The id of an option is ten
+    /// times the question's number plus the option's position.
     fn question(
         number: usize,
         kind: QuestionKind,
@@ -294,7 +295,7 @@ mod tests {
         );
     }
 
-    /// Decides whether a question is asked by following its conditions backwards.
+    /// Follows the conditions of a question backwards to decide whether the question is asked.
     fn is_asked(number: usize, questions: &[Question], answers: &Object) -> bool {
         let question = &questions[number];
         question.conditions.is_empty()
@@ -317,8 +318,8 @@ mod tests {
     proptest! {
         #[test]
         fn asked_questions_agree_with_their_conditions(
-            // For each question, its conditions (question and option position) and its chosen
-            // options.
+            // For each question: its conditions, each with the positions of a question and of an
+            // option, and the options that are chosen.
             shape in prop::collection::vec((prop::collection::vec((0..6_usize, 0..3_usize), 0..3), prop::collection::vec(0..3_usize, 0..3)), 1..7),
         ) {
             let questions: Vec<Question> = shape.iter().enumerate().map(|(index, (conditions, _))| {
