@@ -43,7 +43,8 @@ pub(super) fn category(
     .map(Some)
 }
 
-/// Returns the ids of all categories in portal order, to record a change of the order.
+/// Returns the ids of all categories in the order in which portals show them. The audit log
+/// compares this order before and after a change.
 pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<AuditedObject>> {
     let ids: Vec<Uuid> = categories::in_order(context)?
         .iter()

@@ -15,7 +15,7 @@ use super::texts::TITLE;
 use crate::translations::{self, Texts};
 
 store::statements! {
-    /// Selects the categories in portal order.
+    /// Selects the categories in the order in which portals show them.
     CATEGORIES = "select id, title_id, sort_order, created_at, updated_at from manual_category
         where organization_id = ?1 order by sort_order, created_at, id";
     /// Selects a category.
@@ -33,7 +33,7 @@ pub(crate) struct StoredCategory {
     pub id: Uuid,
     /// The id of the translation of the title.
     pub title_id: Option<Uuid>,
-    /// Position in the list. Two categories may share a position.
+    /// Position among the categories. Two categories can have the same position.
     pub sort_order: i64,
     pub created_at: Moment,
     pub updated_at: Moment,
@@ -87,7 +87,7 @@ impl StoredCategory {
     }
 }
 
-/// Returns the categories of the organization, in portal order.
+/// Returns the categories of the organization in the order in which portals show them.
 pub(crate) fn in_order(context: &mut Context<'_, '_>) -> Result<Vec<StoredCategory>> {
     context
         .rows(&CATEGORIES, [])?
@@ -105,7 +105,8 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Sto
         .transpose()
 }
 
-/// Writes a category and the link to its title. `before` is its previous title.
+/// Writes a category and the link to its title. `before` is the title that the stored category
+/// links.
 pub(super) fn save(
     context: &mut Context<'_, '_>,
     before: Option<Uuid>,

@@ -19,7 +19,7 @@ use super::categories::{self, CategoryView, StoredCategory};
 use super::{audited, records, visible};
 use crate::translations::{self, ENGLISH, OtherLanguages, SourceTable};
 
-/// Lists the categories in portal order.
+/// Lists the categories in the order in which portals show them.
 pub(crate) const LIST_PORTAL_MANUAL_CATEGORIES: OperationName<Vec<CategoryView>> =
     OperationName::new("listPortalManualCategories");
 
@@ -214,8 +214,8 @@ fn rename(context: &mut Context<'_, '_>, input: RenameCategory) -> Result<Catego
     english_view(context, &category)
 }
 
-/// Changes all positions or none. Fails with 404 for an unknown category, and with 403 for a
-/// category that the caller must not change.
+/// Changes the positions of all categories in the request, or none. Fails with 404 for an unknown
+/// category, and with 403 for a category that the caller must not change.
 fn reorder(context: &mut Context<'_, '_>, input: Reorder) -> Result<Reordered> {
     let mut categories = categories::in_order(context)?;
     if !input
@@ -296,8 +296,8 @@ fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Returns those of these categories that the caller may change: those without manuals of
-/// properties outside the caller's access.
+/// Returns the categories in `ids` that the caller may change: those under which no manual of a
+/// property outside the caller's access is filed.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());

@@ -1,6 +1,6 @@
-//! The operations `listInstructions` and `deleteInstruction`. The instructions of a scope have
-//! positions without gaps. The scope of an instruction decides who may see and change it (rules:
-//! access#records-of-limited-callers).
+//! The operations `listInstructions` and `deleteInstruction`. An instruction belongs to a scope: a
+//! property, a group or a tag. The scope decides who may see and change the instruction (rules:
+//! access#records-of-limited-callers). The positions of the instructions in a scope have no gaps.
 
 use std::collections::HashMap;
 
@@ -110,8 +110,8 @@ fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut Vec<Record>)
     Ok(())
 }
 
-/// Returns whether the caller may change an instruction: its scope is writable for the caller, or
-/// its scope is not a property, a group or a tag.
+/// Returns whether the caller may change an instruction. The caller may if the scope of the
+/// instruction is writable for the caller, or is not a property, a group or a tag.
 fn may_change_instruction(context: &mut Context<'_, '_>, instruction: &Object) -> Result<bool> {
     if !context.property_scope().is_limited() {
         return Ok(true);

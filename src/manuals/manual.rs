@@ -28,7 +28,8 @@ pub enum DisplayMode {
 pub struct Manual {
     /// The fields that responses contain.
     pub answered: WrittenManual,
-    /// Whether the image was created for this manual. Such an image is deleted when it is replaced.
+    /// Whether the cover's image was created for this manual. If so, the image is deleted when
+    /// another cover replaces it.
     pub owns_image: bool,
 }
 
@@ -209,8 +210,8 @@ impl<T: PartialEq> Patch<T> {
         matches!(self, Self::Set(_))
     }
 
-    /// Combines two changes. The first `Set` wins. If there is none, the first change that is not
-    /// `Keep` wins.
+    /// Combines two changes of the same value. The first `Set` wins. If there is none, the first
+    /// change that is not `Keep` wins.
     fn or(self, other: Self) -> Self {
         if self.sets() || other == Self::Keep {
             self
@@ -296,8 +297,9 @@ impl ManualFields {
     }
 }
 
-/// Checks the rules that involve several fields of a changed manual. `has_title` says whether the
-/// changed manual has a title, and `title_field` is the field that an issue about the title names.
+/// Checks a changed manual against the rules that involve several fields. `has_title` says whether
+/// the changed manual has a title, and `title_field` is the field that an issue about the title
+/// names.
 #[must_use]
 pub fn issues(
     manual: &WrittenManual,

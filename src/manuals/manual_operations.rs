@@ -280,7 +280,7 @@ fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     let has_title = fields.title.sent().is_some_and(Option::is_some);
     let mut manual = WrittenManual::default();
     fields.apply(&mut manual);
-    // The rules about the content involve all three fields. They are skipped while one of these
+    // The rules about the content involve all three fields, so they are skipped while one of these
     // fields is wrong.
     if !["titleId", "displayMode", "customFieldId"]
         .iter()
@@ -296,7 +296,7 @@ fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     Findings { sent, merged }
 }
 
-/// Checks the rules about the fields of a change that do not depend on stored fields.
+/// Checks a change of a manual against the rules that need no stored fields.
 fn rules_of_change(fields: &ManualFields) -> Findings {
     let mut merged = Vec::new();
     value_or_default(fields.rules(&["data"]), &mut merged);
@@ -380,8 +380,8 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     let cover = value_or_default(fields.cover(base), &mut found_issues);
     let rules = value_or_default(fields.rules(base), &mut found_issues);
     fields.apply(&mut manual.answered);
-    // The stored manual may already break a rule, because a record was deleted. Such an issue must
-    // not prevent other changes.
+    // The stored manual may already break a rule, because a record was deleted. That issue must not
+    // prevent changes of other fields.
     let stored_issues = issues(
         &before.answered,
         before.answered.title_id.is_some(),
@@ -424,8 +424,8 @@ fn warn_of_hidden_parts(context: &mut Context<'_, '_>, field: &'static str, desc
     }
 }
 
-/// Adds a warning to the response if guests do not see a part of a linked description, in any of
-/// its languages.
+/// Adds a warning to the response if guests do not see a part of a linked description. All
+/// languages of the description are checked.
 fn warn_of_linked_description(
     context: &mut Context<'_, '_>,
     description: Option<Uuid>,
@@ -442,7 +442,8 @@ fn warn_of_linked_description(
     Ok(())
 }
 
-/// Returns a text that was sent and is not blank.
+/// Returns the text that the request sends in a field; `None` if the text is missing, null or
+/// blank.
 fn sent_text(field: &Field<Option<Text5000>>) -> Option<String> {
     field
         .sent()
@@ -452,8 +453,8 @@ fn sent_text(field: &Field<Option<Text5000>>) -> Option<String> {
 }
 
 /// Checks the references of a request. Fails with 404 if a referenced object does not exist, and
-/// returns issues for objects of the wrong kind. If the request contains a text, the id for the
-/// same field is ignored.
+/// returns issues for objects of the wrong kind. If the request sends a title or a description as
+/// text, the id that it sends for the same text is ignored.
 fn check_references(
     context: &mut Context<'_, '_>,
     fields: &ManualFields,
@@ -509,7 +510,8 @@ fn check_references(
     )
 }
 
-/// Returns the value, or adds the issues to `found_issues` and returns the default.
+/// Returns the value of a successful result. Otherwise adds the issues to `found_issues` and
+/// returns the default value.
 fn value_or_default<T: Default>(result: Result<T, Vec<Issue>>, found_issues: &mut Vec<Issue>) -> T {
     result.unwrap_or_else(|issues| {
         found_issues.extend(issues);
@@ -517,7 +519,7 @@ fn value_or_default<T: Default>(result: Result<T, Vec<Issue>>, found_issues: &mu
     })
 }
 
-/// Sets the cover. If the previous image was created for this manual, it is deleted.
+/// Sets the cover of a manual. Deletes the previous image if it was created for this manual.
 fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: CoverChange) -> Result<()> {
     match cover.icon {
         Patch::Keep => {}

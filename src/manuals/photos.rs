@@ -34,7 +34,7 @@ pub struct StockPhotos {
     endpoint: Url,
 }
 
-/// The part of the provider's response that is read.
+/// The fields of the provider's response that this client reads.
 #[derive(Deserialize)]
 struct PhotoResponse {
     total: u64,
@@ -215,7 +215,7 @@ impl StockPhotos {
     }
 }
 
-/// Returns the cause of a failed request.
+/// Returns the cause of a failed request, for the log.
 fn reason(error: reqwest::Error) -> String {
     // The URL is removed, because it contains the query.
     let error = error.without_url();

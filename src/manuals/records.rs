@@ -24,7 +24,7 @@ store::statements! {
     AMONG = "select m.doc, i.doc ->> 'url' from manual m
         left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
         where m.organization_id = ?1 and m.id = any(?2) order by m.created_at, m.id";
-    /// Selects the manuals of each category.
+    /// Selects the ids of all manuals that are filed under a category.
     FILED = "select category_id, id from manual where organization_id = ?1 and category_id is not null";
     /// Inserts or updates a manual.
     PUT_MANUAL = "insert into manual (organization_id, id, nickname_key, category_id, image_id, is_active, created_at, updated_at, doc)
@@ -61,7 +61,7 @@ pub(crate) fn all_manuals(context: &mut Context<'_, '_>) -> Result<Vec<ManualWit
     with_covers(&context.rows(&MANUALS, [])?)
 }
 
-/// Returns these manuals in the order of creation.
+/// Returns the manuals with these ids, in the order of creation.
 pub(crate) fn manuals_by_id(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,

@@ -1,8 +1,8 @@
 //! The visibility rules of a manual: their fields in requests, in the database and in responses
 //! (rules: manuals#visibility).
 //!
-//! In a request, a rule may contain fields of any category, and only the fields of its own category
-//! are kept. The schema of [`VisibilityRules`] (`rule_schema.rs`) checks single fields.
+//! In a request, a rule may contain fields of any category. Only the fields of the rule's category
+//! are stored. The schema of [`VisibilityRules`] (`rule_schema.rs`) checks single fields.
 //! [`VisibilityRules::into_rules`] checks the rules that involve several fields.
 
 use std::ops::Not;
@@ -14,8 +14,8 @@ use strum::{AsRefStr, VariantArray};
 
 use crate::records::VerificationStatus;
 
-/// The categories of rules, in the order in which they are applied. The names are the values of
-/// `ruleCategory`.
+/// The categories of visibility rules, in the order in which the rules are applied. The names are
+/// the values of `ruleCategory`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsRefStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum RuleCategory {
@@ -35,28 +35,28 @@ pub enum RuleCategory {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ruleCategory", rename_all = "snake_case")]
 pub enum VisibilityRule {
-    /// Holds in a period that is relative to check-in or check-out.
+    /// Shows the manual in a period that is relative to check-in or check-out.
     RelativeDate(RelativeDate),
-    /// Holds for stays with a night in a season.
+    /// Shows the manual for stays with a night in a season.
     Seasonal(Seasons),
-    /// Holds for stays with a length in a range.
+    /// Shows the manual for stays whose number of nights is in a range.
     LengthOfStay(StayLength),
-    /// Holds for stays from the listed booking channels, or from all channels except the listed
-    /// ones.
+    /// Shows the manual for stays from the listed booking channels, or from all channels except the
+    /// listed ones.
     BookingSource(Sources),
-    /// Holds while the guest's verification status is one of a list.
+    /// Shows the manual while the guest's verification status is one of a list.
     VerificationStatus(Verifications),
 }
 
 /// A period from a start to an end, each relative to check-in or check-out. A start or an end
-/// without an anchor does not limit the period, and its distance is ignored.
+/// without an anchor does not limit the period, and its distance from the anchor is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelativeDate {
     /// The anchor of the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_date_relative_type: Option<Anchor>,
-    /// The distance of the start from its anchor, in units. `None` is 0.
+    /// The distance of the start from its anchor, in units. `None` means 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_before: Option<u32>,
     /// The unit of the start.
@@ -65,7 +65,7 @@ pub struct RelativeDate {
     /// The anchor of the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_date_relative_type: Option<Anchor>,
-    /// The distance of the end from its anchor, in units. `None` is 0.
+    /// The distance of the end from its anchor, in units. `None` means 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_after: Option<u32>,
     /// The unit of the end.
@@ -121,7 +121,7 @@ pub enum Unit {
     Hour,
 }
 
-/// Seasons. One of them must match.
+/// A list of seasons. The stay must have a night in at least one of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seasons {
@@ -137,8 +137,8 @@ pub struct Window {
     pub start_date: Date,
     /// The last night.
     pub end_date: Date,
-    /// Whether the season returns every year. If so, only the month and the day of its dates count,
-    /// and it may extend over the end of the year.
+    /// Whether the season returns every year. In a yearly season, only the month and the day of
+    /// both dates count, and the season may extend over the end of the year.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_yearly: bool,
 }
@@ -164,8 +164,8 @@ impl Window {
     }
 }
 
-/// Returns whether all seasons of these rules have ended, so that no guest who arrives `today` or
-/// later sees the manual.
+/// Returns whether all seasons of a manual's rules have ended, so that no guest who arrives `today`
+/// or later sees the manual.
 #[must_use]
 pub fn seasons_are_over(rules: &[VisibilityRule], today: Date) -> bool {
     rules.iter().any(|rule| match rule {
@@ -196,9 +196,9 @@ pub struct StayLength {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sources {
-    /// The list that applies.
+    /// Selects which of the two lists below applies.
     pub source_rule_type: SourceRuleType,
-    /// The included channels. Not empty if this list applies.
+    /// The included channels. Not empty if this list is the one that applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub included_booking_sources: Option<Vec<String>>,
     /// The excluded channels. May be empty.
@@ -206,7 +206,7 @@ pub struct Sources {
     pub excluded_booking_sources: Option<Vec<String>>,
 }
 
-/// The list of booking channels that applies.
+/// Selects whether the list of included or of excluded booking channels applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceRuleType {
@@ -216,11 +216,11 @@ pub enum SourceRuleType {
     AllExceptSelected,
 }
 
-/// Verification statuses of guests.
+/// A list of verification statuses of guests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verifications {
-    /// The statuses. One of them must match.
+    /// The statuses. The guest's status must be one of them.
     pub verification_statuses: Vec<VerificationStatus>,
 }
 
@@ -262,7 +262,7 @@ impl VisibilityRules {
 }
 
 impl VisibilityRule {
-    /// Returns the category.
+    /// Returns the category of the rule.
     #[must_use]
     pub const fn category(&self) -> RuleCategory {
         match self {
@@ -274,8 +274,8 @@ impl VisibilityRule {
         }
     }
 
-    /// Returns the issues that involve several fields of the rule, each with its path relative to
-    /// the rule and its reason.
+    /// Returns the issues that involve several fields of the rule. Each has its path relative to
+    /// the rule, and its reason.
     fn faults(&self) -> Vec<(Vec<PathSegment>, Reason)> {
         match self {
             Self::BookingSource(Sources {
@@ -355,7 +355,7 @@ mod tests {
         serde_json::from_value(rules).unwrap()
     }
 
-    /// Returns the paths of the issues that involve several fields.
+    /// Returns the paths of the issues of a rule that involve several fields.
     fn faults(sent: Value) -> Vec<String> {
         let issues = VisibilityRules(rules(sent))
             .into_rules(&["data"])

@@ -1,6 +1,6 @@
 //! The JSON Schemas of visibility rules, the same for requests and responses. Each category has a
-//! schema of its own, selected by `ruleCategory`. It allows any value in the fields of other
-//! categories.
+//! separate schema, which `ruleCategory` selects. The schema allows any value in the fields of
+//! other categories.
 
 use std::borrow::Cow;
 
@@ -174,7 +174,7 @@ impl RuleCategory {
                 },
             );
         }
-        // Fields of other categories are ignored, so any value is allowed.
+        // Fields of other categories are ignored, so the schema allows any value in them.
         let other_fields = Self::VARIANTS
             .iter()
             .flat_map(|other| other.fields())
@@ -193,7 +193,7 @@ impl RuleCategory {
     }
 }
 
-/// Implements a schema of its own for the rules of each category.
+/// Implements `JsonSchema` for each type of rule with the schema of its category.
 macro_rules! categories {
     ($($type:ty: $category:ident as $name:literal;)*) => {
         $(

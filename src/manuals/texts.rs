@@ -15,7 +15,8 @@ use crate::translations::{SourceTable, TextChange, TextForm, TextRules};
 /// The titles and bodies of manuals. Several manuals may link the same text.
 pub(crate) struct ManualTexts;
 
-/// The titles of categories. Each belongs to one category, which links it itself.
+/// The titles of categories. Each title belongs to one category, whose operations write and link
+/// the title.
 pub(crate) struct CategoryTitles;
 
 /// The field that links a title, of a manual and of a category.
@@ -66,7 +67,8 @@ impl TextRules for CategoryTitles {
         TextForm::trimmed_up_to(200)
     }
 
-    /// Every caller can read all categories, but a limited caller may rename only some of them.
+    /// Every caller can read all categories. A limited caller may rename only some of them, and may
+    /// write only the titles of these.
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         category_operations::writable_ids(context, things)
     }

@@ -1,14 +1,14 @@
-//! Computes when a manual will be shown that is hidden only because of the time, and how long a
-//! decision of the rules stays valid.
+//! Computes the time at which a manual becomes visible if only the time hides it now. Also computes
+//! how long a decision of the rules stays valid.
 
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 
 use super::rule::VisibilityRule;
 use super::visibility::{VisibilityInput, decide};
 
-/// Returns the time from which a manual is shown for a stay, if only the time hides it now: the
-/// start of its `relative_date` rule is in the future, and every rule holds at that start. The
-/// result is rounded up to milliseconds, the precision of responses.
+/// Returns the time from which a manual is shown for a stay, if only the time hides it now. This is
+/// the start of its `relative_date` rule, if the start is in the future and every rule is met then.
+/// The result is rounded up to milliseconds, the precision of responses.
 #[must_use]
 pub fn shown_from(
     rules: &[VisibilityRule],
@@ -27,7 +27,8 @@ pub fn shown_from(
         | VisibilityRule::VerificationStatus(_) => None,
     });
     let start = starts.max().filter(|start| at < *start)?;
-    // Without a check-out time, the day of check-out ends one nanosecond before the next day.
+    // Without a check-out time, the day of check-out ends one nanosecond before the next day. A
+    // start that depends on it is therefore rounded up.
     let start = start
         .round(
             TimestampRound::new()
@@ -39,7 +40,7 @@ pub fn shown_from(
 }
 
 /// Returns the next time at which the decision of these rules, or the result of [`shown_from`], may
-/// change while the stay stays the same; `None` if it never changes again.
+/// change although the stay does not; `None` if neither changes again.
 #[must_use]
 pub fn changes_at(
     rules: &[VisibilityRule],
@@ -132,8 +133,9 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the rules: the manual is hidden before the returned time and shown from
-        /// then on. If no time is returned, the manual is not shown later.
+        /// Compares the result of `shown_from` with the rules: the manual is hidden before the
+        /// returned time and shown from then on. If no time is returned, the manual is not shown
+        /// later.
         #[test]
         fn the_time_a_manual_is_shown_from_agrees_with_its_rules(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
@@ -167,7 +169,7 @@ mod tests {
             }
         }
 
-        /// No decision changes before the returned time.
+        /// No decision of the rules changes before the time that `changes_at` returns.
         #[test]
         fn no_decision_changes_before_the_returned_moment(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),

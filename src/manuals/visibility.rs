@@ -14,7 +14,8 @@ use crate::records::VerificationStatus;
 const ALL_DAYS: i64 = 8 * 366;
 
 impl VisibilityRule {
-    /// Returns the reason if this rule hides the manual.
+    /// Returns the reason for which this rule hides the manual; `None` if the rule does not hide
+    /// it.
     fn refusal(&self, stay: &VisibilityInput, at: Timestamp) -> Option<Visibility> {
         match self {
             Self::RelativeDate(rule) => {
@@ -43,7 +44,7 @@ impl VisibilityRule {
                 let has_night_in = |window: &Window| {
                     let nights = stay.nights();
                     if window.is_yearly {
-                        // A stay of this length has a night on every day of the calendar.
+                        // A stay of this many nights has a night on every day of the calendar.
                         let days = (0..nights.min(ALL_DAYS))
                             .map(|day| SignedDuration::from_hours(24 * day));
                         return days
@@ -121,8 +122,8 @@ impl VisibilityInput {
         (self.check_in.duration_until(self.check_out).as_hours() / 24).max(0)
     }
 
-    /// Returns the time that is this many units from an anchor, limited to the range of the
-    /// calendar.
+    /// Returns the time that is this many units from an anchor. A time outside the range of the
+    /// calendar becomes the nearest time inside it.
     pub(super) fn timestamp_from(
         &self,
         anchor: Anchor,
@@ -169,9 +170,9 @@ impl VisibilityInput {
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Visibility {
-    /// Every rule holds.
+    /// Every rule is met, so the manual is shown.
     Visible,
-    /// The manual is shown from this local time on, which is in the future.
+    /// The manual is hidden until this local time, which is in the future.
     TooEarly(DateTime),
     /// The manual was shown until this local time.
     TooLate(DateTime),
@@ -204,7 +205,7 @@ impl Visibility {
         matches!(self, Self::Visible)
     }
 
-    /// Returns the reason as a sentence.
+    /// Returns the decision as a sentence that gives the reason.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -233,8 +234,8 @@ impl Visibility {
     }
 }
 
-/// Returns whether a manual with these rules is shown for a stay. If not, returns the reason of the
-/// first rule, by category, that hides it.
+/// Decides whether a manual with these rules is shown for a stay at a time. If not, returns the
+/// reason of the first rule, in the order of categories, that hides the manual.
 ///
 /// A `relative_date` rule includes its start and excludes its end, so that one manual can replace
 /// another at the same anchor. If the start is not before the end, the manual is never shown.

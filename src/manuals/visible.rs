@@ -11,7 +11,7 @@ use super::manual::Manual;
 use super::records;
 use crate::scopes::{self, Coverage, EntityType};
 
-/// Returns those of these manuals that the caller can see: those assigned to one of the caller's
+/// Returns the manuals in `ids` that the caller can see: those assigned to one of the caller's
 /// properties, and those without assignments.
 pub(crate) fn visible_ids(
     context: &mut Context<'_, '_>,
@@ -33,7 +33,7 @@ pub(crate) fn visible_ids(
         .collect())
 }
 
-/// Returns those of these manuals that the caller may change: those whose assignments are all
+/// Returns the manuals in `ids` that the caller may change: those whose assignments are all
 /// writable for the caller.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {

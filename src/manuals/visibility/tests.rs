@@ -1,4 +1,5 @@
-//! Tables of examples. [`model`] compares the decisions with a simple implementation of the rules.
+//! Tests of the decisions with tables of examples. [`model`] compares the decisions with those of a
+//! simple implementation of the rules.
 
 mod model;
 

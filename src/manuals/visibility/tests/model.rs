@@ -1,5 +1,5 @@
-//! A simple, slow implementation of the visibility rules, which property tests compare with
-//! [`decide`].
+//! A simple, slow implementation of the visibility rules. Property tests compare its decisions with
+//! those of [`decide`].
 
 use proptest::prelude::*;
 use strum::VariantArray;
@@ -9,8 +9,9 @@ use super::super::super::rule::{
 };
 use super::super::*;
 
-/// Converts a local time to a timestamp with the offsets well before and well after it. If neither
-/// offset leads back to the local time, the clocks skip it, and the offset before applies.
+/// Converts a local time to a timestamp. Tries the offset that the zone has well before this time,
+/// and the offset that it has well after. If neither timestamp has this local time, the clocks skip
+/// the time, and the offset before applies.
 fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
     let as_utc = TimeZone::UTC.to_timestamp(local).unwrap();
     let by_offset_at =
@@ -24,7 +25,8 @@ fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
     }
 }
 
-/// Shifts an anchor unit by unit, in the direction that its name states.
+/// Returns the time of an anchor, shifted unit by unit in the direction that the anchor's name
+/// states.
 fn naive_anchor(
     stay: &VisibilityInput,
     anchor: Anchor,
@@ -96,7 +98,7 @@ fn naive_bounds(
     )
 }
 
-/// Returns whether a rule holds, by checking each night of the stay.
+/// Returns whether a stay meets a rule. Checks each night of the stay.
 fn naively_holds(rule: &VisibilityRule, stay: &VisibilityInput, at: Timestamp) -> bool {
     let mut nights = vec![];
     let mut night = stay.check_in;
@@ -208,7 +210,7 @@ fn relative_date() -> impl Strategy<Value = VisibilityRule> {
     })
 }
 
-/// A date at most this many days after the first day of the year.
+/// Generates a date less than this many days after 1 January 2026.
 fn date_within(days: i64) -> impl Strategy<Value = Date> {
     (0..days).prop_map(|days| {
         jiff::civil::date(2026, 1, 1).saturating_add(SignedDuration::from_hours(24 * days))
@@ -286,7 +288,7 @@ fn time_of_day() -> impl Strategy<Value = Option<Time>> {
 }
 
 prop_compose! {
-    /// Most stays begin near a change of the clocks.
+    /// Generates stays. Most of them begin near a change of the clocks.
     fn some_stay()(
         zone in prop::sample::select(vec!["Europe/Madrid", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"]),
         check_in in prop_oneof![
@@ -312,8 +314,8 @@ prop_compose! {
 }
 
 proptest! {
-    /// Compares with the simple implementation (rules: manuals#visibility), at any time and at the
-    /// times at which the decision changes.
+    /// Compares `decide` with the simple implementation (rules: manuals#visibility), at any time
+    /// and at the times at which the decision changes.
     #[test]
     fn visibility_agrees_with_the_contract(rules in some_rules(), stay in some_stay(), hours in -100..400_i64) {
         let at = naive_timestamp(&stay.zone, stay.check_in.to_datetime(Time::midnight())) + SignedDuration::from_hours(hours);
