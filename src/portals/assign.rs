@@ -116,7 +116,7 @@ fn portal_of(context: &mut Context<'_, '_>, property: Uuid) -> Result<Option<Uui
         .transpose()?)
 }
 
-/// Describes a property for the audit log: the portal assigned to it.
+/// Describes for the audit log which portal is assigned to a property.
 fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some(property) = audit::id(input, "propertyId") else {
         return Ok(None);
@@ -130,15 +130,15 @@ fn audited(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<Audite
         .map(Some)
 }
 
-/// Returns whether the caller may assign a portal to their properties. Every portal can be
-/// assigned, except a default portal that the caller cannot read. A portal that serves no property
-/// is readable (rules: access#portals-of-limited-callers).
+/// Returns whether the caller may assign a portal to properties that the caller can access. The
+/// caller may assign every portal except a default portal that the caller cannot read. A portal
+/// that serves no property is readable (rules: access#portals-of-limited-callers).
 fn may_assign(context: &mut Context<'_, '_>, portal: &Portal) -> Result<bool> {
     Ok(!portal.is_default || Coverage::load(context)?.may_read_portal(portal.id))
 }
 
-/// Fails with 404 for a portal that the caller cannot assign. A limited caller may change the
-/// assignments of an assignable portal to accessible properties (rules:
+/// Fails with 404 for a portal that the caller may not assign. A limited caller may assign every
+/// other portal to accessible properties, and remove it from them (rules:
 /// access#portals-of-limited-callers).
 pub(super) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let is_assignable = match find_portal(context, id)? {

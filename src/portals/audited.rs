@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{branding_operations, portal_operations};
 use crate::translations::{self, ENGLISH};
 
-/// Describes a portal. Requests contain its texts, but responses contain only the ids of the
-/// translations. So the texts are added here.
+/// Describes a portal. Requests contain the portal's texts, but responses contain only the ids of
+/// their translations. So the description adds the texts.
 pub(super) fn portal(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -38,7 +38,7 @@ pub(super) fn portal(
         .map(Some)
 }
 
-/// Returns the portal that an input refers to, with its name.
+/// Returns the id and the name of the portal that an input refers to.
 pub(crate) fn named_portal(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let id = id(input, "id");
     let name = id.map_or(Ok(None), |id| portal_operations::name(context, id))?;

@@ -1,4 +1,5 @@
-//! The operations that list, create and change brandings, and the reads that other files need.
+//! The operations that list, create and change brandings, and the functions by which other files
+//! read brandings.
 
 use engine::access::Permission;
 use engine::audit::Audits;
@@ -153,9 +154,9 @@ fn update(context: &mut Context<'_, '_>, input: Update<BrandingFields>) -> Resul
     Ok(branding)
 }
 
-/// Checks the links of a branding. Fails with 404 if the custom URL or the translation does not
-/// exist. Returns an issue for each link to an object of the wrong kind. If `text_wins`, the
-/// request contains the callout as text, and the linked callout is ignored.
+/// Checks the links of a branding to a custom URL and to a translation. Fails with 404 if a linked
+/// object does not exist. Returns an issue for each link to an object of the wrong kind. If
+/// `text_wins`, the request contains the callout as text, and the linked callout is ignored.
 fn wrong_links(
     context: &mut Context<'_, '_>,
     fields: &BrandingFields,

@@ -282,7 +282,7 @@ impl Creatable for PortalFields {
 
 impl PortalFields {
     /// Checks the rules about the fields of a new portal. `wrong` names the fields that already
-    /// have an issue; an invalid number gets no second issue.
+    /// have an issue. A number among them gets no second issue.
     #[must_use]
     pub fn rules(self, wrong: &[&str]) -> Findings {
         let mut portal = Portal::default();
@@ -297,8 +297,8 @@ impl PortalFields {
 
 /// Returns the issue of a portal whose method of contact has no number (rules: portals#contact).
 ///
-/// `base` is the path of the fields in the body. The issue names the method if the request contains
-/// the method, otherwise the number that the request clears.
+/// `base` is the path of the fields in the body. If the request contains the method, the issue is
+/// reported at the method, otherwise at the number that the request clears.
 #[must_use]
 pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Option<Issue> {
     let method = portal.communication_method?;

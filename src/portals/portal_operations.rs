@@ -1,4 +1,5 @@
-//! The operations that list, read, create and change portals, and the reads that other files need.
+//! The operations that list, read, create and change portals, and the functions by which other
+//! files read portals.
 
 use engine::access::Permission;
 use engine::app::Summary;
@@ -22,16 +23,17 @@ use crate::scopes::Coverage;
 use crate::translations::{self, ENGLISH, OtherLanguages, SourceTable};
 
 store::statements! {
-    /// Builds the response of `listPortals` as one text, with all portals. The rows come in order
-    /// from an index. An `order by` in the aggregate would sort by the texts themselves.
+    /// Builds the response of `listPortals` as one text, with all portals. The inner query reads
+    /// the rows in order from an index. An `order by` in the aggregate would instead sort the rows
+    /// with their texts.
     LIST = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 order by created_at, id) as portals";
-    /// Builds the response of `listPortals` with the portals `?2` only.
+    /// Builds the response of `listPortals` with only the portals whose ids are in `?2`.
     LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
     /// Selects those of these ids that are ids of portals.
     AMONG = "select id from portal where organization_id = ?1 and id = any(?2)";
-    /// Selects the names of portals.
+    /// Selects the ids and the names of the portals with the given ids.
     NAMES = "select id, doc ->> 'name' from portal where organization_id = ?1 and id = any(?2)";
     /// Selects the ids of an organization's portals.
     IDS = "select id from portal where organization_id = ?1";
@@ -39,7 +41,7 @@ store::statements! {
     PORTAL = "select doc from portal where organization_id = ?1 and id = ?2";
     /// Selects the default portal.
     DEFAULT = "select doc from portal where organization_id = ?1 and is_default = true";
-    /// Selects a portal by its folded name.
+    /// Selects the id of the portal with this folded name.
     BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
     /// Inserts or updates a portal.
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -52,8 +54,8 @@ store::statements! {
     PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";
 }
 
-/// The list item of a portal, stored beside it. Raise its version when [`PortalRow`]
-/// changes; a test compares both.
+/// The list item of a portal, which is stored beside the portal. Raise its version when
+/// [`PortalRow`] changes; a test checks that both change together.
 pub(crate) static SUMMARY: Summary = Summary {
     name: "portal",
     version: 1,
@@ -138,7 +140,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns the list of stored list items as one JSON text, which the database has joined.
+/// Returns the stored list items of portals as one JSON text that the database has joined.
 fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<String> {
     let row = if input.writable_only == Some(true) {
         let coverage = Coverage::load(context)?;
@@ -395,8 +397,8 @@ fn summary(portal: &Portal) -> Result<String> {
     serde_json::to_string(&row).map_err(Error::internal)
 }
 
-/// A text of a portal in a request. Requests contain the text itself, and the portal stores the id
-/// of its translation (rules: portals#copy).
+/// A text of a portal in a request. A request contains the text itself; the portal stores only the
+/// id of its translation (rules: portals#copy).
 struct PortalText<'f> {
     /// The name of the field in a request.
     field: &'static str,
@@ -458,7 +460,8 @@ impl<'f> PortalText<'f> {
 }
 
 impl PortalTexts<'_> {
-    /// Returns the changes to the stored texts. An empty text changes nothing.
+    /// Returns the changes that the request makes to the stored texts of the portal. An empty text
+    /// in the request changes nothing.
     fn changes(
         self,
         context: &mut Context<'_, '_>,

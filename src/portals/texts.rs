@@ -20,7 +20,8 @@ pub(crate) struct PortalCopy;
 /// The callouts of brandings.
 pub(crate) struct Callouts;
 
-/// The field that links the prompt for pre-check-in. The other texts belong to the special offer.
+/// The field that links the prompt for pre-check-in. All other texts of a portal belong to the
+/// special offer.
 const PROMPT: &str = "precheckinPromptMessageId";
 
 impl Portal {

@@ -1,11 +1,12 @@
 //! Formats dates, hours, amounts and sizes in the guest's language and region, with ICU4X.
 //!
-//! The data are CLDR's. Only the Gregorian calendar is linked. English without a region follows
-//! Britain (`Monday 23 November`, `15:00`), and Portuguese without a region follows Portugal.
-//! Digits are European in every language, like those of door codes and phone numbers.
+//! The patterns come from CLDR. Only the Gregorian calendar is compiled in. English without a
+//! region follows Britain (`Monday 23 November`, `15:00`), and Portuguese without a region follows
+//! Portugal. Digits are European in every language, like the digits of door codes and phone
+//! numbers.
 //!
-//! ICU4X has no stable formatter for amounts of money. [`DateFormats::money`] puts a sign beside
-//! the number.
+//! ICU4X has no stable formatter for amounts of money. [`DateFormats::money`] therefore formats
+//! only the number with ICU4X, and adds the currency's sign itself.
 
 use std::fmt;
 use std::ops::Range;
@@ -27,7 +28,7 @@ use writeable::{Part, PartsWrite, Writeable};
 
 use crate::words;
 
-/// The signs of currencies; any other currency is written by its code.
+/// The signs of currencies. An amount in any other currency is written with the currency's code.
 const SIGNS: [(&str, &str); 6] = [
     ("EUR", "€"),
     ("GBP", "£"),
@@ -37,20 +38,21 @@ const SIGNS: [(&str, &str); 6] = [
     ("JPY", "¥"),
 ];
 
-/// The regions for which CLDR defines an English that does not derive from international English.
-/// English in a region that CLDR does not know is written as international English, because CLDR
-/// would fall back to the formats of the United States.
+/// The regions for which CLDR defines a variant of English that does not derive from international
+/// English. In a region that CLDR does not know, English is written as international English,
+/// because CLDR would fall back to the formats of the United States.
 const OWN_ENGLISH: [&str; 13] = [
     "AE", "AS", "BI", "CA", "GU", "JP", "MH", "MP", "PH", "PR", "UM", "US", "VI",
 ];
 
-/// The formats that were used last, by locale. Each takes a few kilobytes.
+/// A cache of the formats that were used last, by locale. The formats of one locale need a few
+/// kilobytes.
 static DATES: LazyLock<Cache<String, Arc<DateFormats>>> = LazyLock::new(|| Cache::new(64));
 
 /// The formats of dates and numbers in one language and region.
 #[derive(Debug)]
 pub struct DateFormats {
-    /// The language of the formats. The product has built-in texts in it.
+    /// The language of the formats. It is one of the languages of the built-in texts.
     language: &'static str,
     region: Option<String>,
     /// The patterns of dates and numbers. A test ensures that every language of the built-in texts
@@ -75,8 +77,8 @@ struct Patterns {
 impl Patterns {
     fn load(locale: &str) -> Option<Self> {
         let locale = &Locale::try_from_str(locale).ok()?;
-        // Amounts in English are the same in every region: a reader would take the `¥5.000` of some
-        // regions for five yen.
+        // English amounts are written in the same way in every region. A reader would take the
+        // `¥5.000` of some regions for five yen.
         let of_numbers = if locale.id.language.as_str() == ENGLISH {
             &Locale::try_from_str(ENGLISH).ok()?
         } else {
@@ -175,9 +177,10 @@ pub fn in_language(tag: &str) -> Arc<DateFormats> {
     dates
 }
 
-/// Returns the tag whose region decides how dates are written (rules: stays#dates-and-times). Plain
-/// English takes the region of the browser's English, else of the flat's country. `accepted` are
-/// the languages of the browser, the most wanted first.
+/// Returns the language tag whose region decides how dates are written (rules:
+/// stays#dates-and-times). English without a region gets the region of the browser's English, or
+/// else the region of the flat's country. `accepted` are the languages of the browser, the most
+/// wanted first.
 #[must_use]
 pub fn regional(tag: &str, accepted: &[String], country: Option<&str>) -> String {
     if tag != ENGLISH {
@@ -192,7 +195,7 @@ pub fn regional(tag: &str, accepted: &[String], country: Option<&str>) -> String
         .map_or_else(|| tag.to_owned(), |region| format!("{tag}-{region}"))
 }
 
-/// Returns the locale whose data are used for a language in a region.
+/// Returns the CLDR locale by which a language is written in a region.
 fn locale(language: &str, region: Option<&str>) -> String {
     let cycle = |region: &str| {
         if is_counted_to_12(region) {
@@ -228,7 +231,7 @@ fn is_counted_to_12(region: &str) -> bool {
     written.is_some_and(|written| !written.contains("13"))
 }
 
-/// Replaces the narrow blanks in a formatted text by plain ones. Some wallets and consoles draw
+/// Replaces the narrow blanks in a formatted text by plain blanks. Some wallets and consoles draw
 /// narrow blanks as boxes, and people search for dates with plain blanks.
 fn plain(written: &str) -> String {
     const DASH: &str = "\u{2009}–\u{2009}";
@@ -248,8 +251,8 @@ fn plain(written: &str) -> String {
 }
 
 impl DateFormats {
-    /// Writes a day with its weekday: `Monday 23 November`, and with its year unless it is that of
-    /// today.
+    /// Writes a day with its weekday: `Monday 23 November`. Adds the year unless it is the year of
+    /// `today`.
     #[must_use]
     pub fn day(&self, date: Date, today: Date) -> String {
         if date.year() != today.year() {
@@ -276,9 +279,9 @@ impl DateFormats {
         self.written(written, || date.to_string())
     }
 
-    /// Writes a range of days: `23–27 November`, `30 November – 2 December`; a single day where
-    /// both are the same. Years are written unless both are that of today, and at both ends where
-    /// they differ.
+    /// Writes a range of days: `23–27 November`, `30 November – 2 December`. Writes a single day if
+    /// both days are the same. Adds the years unless both days are in the year of `today`. A range
+    /// within one month gets the year once, any other range at both ends.
     #[must_use]
     pub fn days(&self, from: Date, until: Date, today: Date) -> String {
         let has_years = from.year() != today.year() || until.year() != today.year();
@@ -303,7 +306,7 @@ impl DateFormats {
         self.written(written, || format!("{from} – {until}"))
     }
 
-    /// Writes a range of days of every year: `15 December – 3 January`.
+    /// Writes a range of days that recurs every year, without the year: `15 December – 3 January`.
     #[must_use]
     pub fn days_of_any_year(&self, from: Date, until: Date) -> String {
         if from.year() == until.year() {
@@ -329,8 +332,8 @@ impl DateFormats {
         self.written(written, || time.strftime("%H:%M").to_string())
     }
 
-    /// Writes a day and an hour: `Monday 23 November at 15:00`, with the year unless it is that of
-    /// today.
+    /// Writes a day and an hour: `Monday 23 November at 15:00`. Adds the year unless it is the year
+    /// of `today`.
     #[must_use]
     pub fn moment(&self, moment: DateTime, today: Date) -> String {
         let written = |patterns: &Patterns| {
@@ -356,9 +359,9 @@ impl DateFormats {
         written.map_or_else(without, |written| plain(&written))
     }
 
-    /// Writes an amount in the minor unit of a currency, named by its code (ISO 4217): `€120.00`,
-    /// `120,00 €`, `CHF 120.00`, `¥120`. Without a currency, only the number is written, in
-    /// hundredths.
+    /// Writes an amount of money: `€120.00`, `120,00 €`, `CHF 120.00`, `¥120`. `cents` is in the
+    /// minor unit of the currency, and `currency` is its ISO 4217 code. Without a currency, writes
+    /// only the number and reads `cents` as hundredths.
     #[must_use]
     pub fn money(&self, cents: i64, currency: Option<&str>) -> String {
         let mut amount = Decimal::from(cents);
@@ -440,7 +443,7 @@ mod tests {
 
     use super::*;
 
-    /// The languages of the built-in texts, and some regions with formats of their own.
+    /// The languages of the built-in texts, and some regional variants with different formats.
     const TAGS: [&str; 20] = [
         "en", "en-US", "en-GB", "en-ES", "en-AU", "en-GR", "en-TH", "en-JP", "es", "es-MX", "fr",
         "fr-CA", "de", "it", "pt", "pt-BR", "nl", "ca", "ar", "he",
@@ -555,7 +558,7 @@ mod tests {
     }
 
     proptest! {
-        /// Different days of a year are written differently, and every day can be written.
+        /// Every day of a year can be formatted, and different days are formatted differently.
         #[test]
         fn different_days_are_formatted_differently(place in 0..TAGS.len(), one in 0..365_i32, other in 0..365_i32) {
             let dates = in_language(TAGS[place]);

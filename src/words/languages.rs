@@ -55,7 +55,7 @@ const OWN_NAMES: [(&str, &str); 50] = [
     ("uk", "Українська"),
 ];
 
-/// Names of regional or script variants that differ from the language's name.
+/// Names of regional or script variants of a language, where they differ from the language's name.
 const OWN_NAMES_OF_REGIONS: [(&str, &str); 7] = [
     ("en-GB", "English (UK)"),
     ("en-US", "English (US)"),

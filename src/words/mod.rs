@@ -1,8 +1,8 @@
 //! The built-in texts for guests in the guest's language, and the formats of dates and amounts. A
 //! page shows a built-in text where the organization has not written a text of its own.
 //!
-//! The texts are in `texts/`, with one folder for each language. The crate `texts` makes a table of
-//! the texts for each language.
+//! The sources of the texts are in `texts/`, with one folder for each language. The crate `texts`
+//! makes a table of the texts of each language from them.
 
 mod dates;
 mod languages;
@@ -26,7 +26,7 @@ pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
     (table(language), language)
 }
 
-/// Returns the language of the built-in texts that fits a tag; `None` if no language fits.
+/// Returns the language of the built-in texts that fits a language tag; `None` if no language fits.
 #[must_use]
 pub fn language_of(tag: &str) -> Option<&'static str> {
     // The exact comparison is fast, and most pages are in one of these languages.
@@ -55,8 +55,8 @@ pub const fn step_title(words: &Words, step_type: StepType) -> &'static str {
     }
 }
 
-/// Returns what happens in a step that the host or another service carries out. Returns `None` for
-/// a step that only asks the guest on this page.
+/// Returns a sentence about what happens in a step that the host or another service carries out.
+/// Returns `None` for a step in which the guest only fills in this page.
 #[must_use]
 pub const fn what_happens(words: &Words, step_type: StepType) -> Option<&'static str> {
     Some(match step_type {
