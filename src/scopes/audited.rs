@@ -1,4 +1,5 @@
-//! Describes assignments for the audit log, which records the removed and the added ones.
+//! Describes assignments for the audit log. The log records which assignments a request added and
+//! removed.
 
 use engine::audit::{AuditedObject, id};
 use engine::context::Context;
@@ -29,8 +30,8 @@ pub(super) fn all_assignments(
     describe(context, entity_type, id, &assigned)
 }
 
-/// Describes the assignments of the entity to the targets in the input. Adding and removing change
-/// no other assignments.
+/// Describes those assignments of an entity whose targets are in the input. A request that adds or
+/// removes assignments changes no others.
 pub(super) fn assignments_in_request(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -40,22 +40,22 @@ store::statements! {
     ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2";
     /// Counts the targets of each kind, for every entity of a type.
     COUNTS = "select target_kind, count(*), entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 group by entity_id, target_kind";
-    /// Selects the assignments of a type of entity to the given targets.
+    /// Selects the assignments of all entities of a type to the given targets.
     REACHING = "select target_kind, target_id, entity_id from entity_scope
         where organization_id = ?1 and target_kind in ('property', 'property_group', 'tag', 'portal_settings')
         and target_id = any(?3) and entity_type = ?2";
-    /// Assigns an entity to records of a kind.
+    /// Assigns an entity to those of the given records of a kind that exist.
     ADD = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
         select organization_id, ?2, ?3, kind, id, ?6 from record where organization_id = ?1 and kind = ?4 and id = any(?5)
         on conflict do nothing";
-    /// Assigns an entity to portals.
+    /// Assigns an entity to those of the given portals that exist.
     ADD_PORTALS = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
         select organization_id, ?2, ?3, 'portal_settings', id, ?5 from portal where organization_id = ?1 and id = any(?4)
         on conflict do nothing";
     /// Deletes assignments.
     REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 and target_kind = ?4 and target_id = any(?5)";
-    /// Deletes the direct assignments of properties to portals. Without the index hint, SQLite
-    /// reads the assignments of all portals.
+    /// Deletes the direct assignments of the given properties to portals. Without the index hint,
+    /// SQLite reads the assignments of all portals.
     CLEAR_PORTAL = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = 'property' and target_id = any(?2) and entity_type = 'portal_settings'";
     /// Deletes every assignment to the given targets, because the targets are deleted.
@@ -87,13 +87,14 @@ pub(crate) struct Assignable {
     /// Fails with 404 for an entity that does not exist, and for one whose assignments the caller
     /// may not see or change.
     pub check: fn(&mut Context<'_, '_>, Uuid) -> Result<()>,
-    /// Returns the name of an entity, without a check of the caller.
+    /// Returns the name of an entity, without a check of the caller's access.
     pub name: fn(&mut Context<'_, '_>, Uuid) -> Result<Option<String>>,
-    /// A further permission that a caller needs to change the assignments of such an entity.
+    /// An additional permission that a caller needs to change the assignments of an entity of this
+    /// type.
     pub needs: Option<Permission>,
 }
 
-/// Names by id. `None` for an object without a name.
+/// The names of entities or targets, with their ids. `None` stands for an object without a name.
 pub(crate) type ScopeNames = Vec<(Uuid, Option<String>)>;
 
 /// A kind of target that is not a record of the platform. The module that owns the kind registers
@@ -102,7 +103,7 @@ pub(crate) struct TargetSource {
     pub kind: TargetKind,
     /// Returns the names of these targets.
     pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<ScopeNames>,
-    /// Returns the first of these ids that the organization does not have.
+    /// Returns the first of these ids that does not belong to a target of the organization.
     pub first_missing: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Option<Uuid>>,
 }
 
@@ -160,7 +161,8 @@ pub enum TargetKind {
 }
 
 impl TargetKind {
-    /// Returns the kind of record; `None` for a portal, which is not a record of the platform.
+    /// Returns the kind of record that the target is; `None` for a portal, which is not a record of
+    /// the platform.
     #[must_use]
     pub const fn record(self) -> Option<RecordKind> {
         match self {
@@ -196,7 +198,7 @@ pub struct EntityScopes {
 }
 
 impl EntityScopes {
-    /// Returns the assignments of an entity that the caller can see.
+    /// Returns the assignments of an entity to those targets that the caller can see.
     fn visible(
         context: &mut Context<'_, '_>,
         entity_type: EntityType,
@@ -228,7 +230,7 @@ impl EntityScopes {
     }
 }
 
-/// Returns the names of targets of a kind.
+/// Returns the names of the targets with these ids, which have the same kind.
 fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<ScopeNames> {
     match kind.record() {
         Some(record) => record_names(context, record, ids),
@@ -257,7 +259,8 @@ pub(crate) fn all_targets(
     by_entity(&context.rows(&ALL_SCOPES, values![entity_type.as_ref()])?)
 }
 
-/// Returns the assignments of these entities of a type. Entities without assignments are left out.
+/// Returns the assignments of the entities with these ids, which have the same type. Entities
+/// without assignments are left out.
 pub(crate) fn targets_of(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,

@@ -72,7 +72,7 @@ pub(super) struct WriteScopes {
     portal_settings_ids: Field<Vec<Uuid>>,
 }
 
-/// The fields of a write that decide whether the write may assign to portals.
+/// The fields of a request that decide whether the request may assign an entity to portals.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ScopeWrite {
@@ -96,7 +96,8 @@ impl ScopeWrite {
     }
 }
 
-/// Whether a write replaces all assignments, adds to them, or removes some of them.
+/// The effect of a request on the assignments of an entity: it replaces all of them, adds some, or
+/// removes some.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WriteMode {
     Replace,
@@ -254,8 +255,8 @@ pub(super) fn assignable(
 }
 
 /// Fails with 404 for a target that does not exist or is not writable. An unlimited caller may
-/// remove an unknown target, which changes nothing. A limited caller gets 404 then as well, so that
-/// the response does not reveal whether an id exists.
+/// remove the assignment to an unknown target, which changes nothing. A limited caller gets 404
+/// then as well, so that the response does not reveal whether an id exists.
 fn check_targets(
     context: &mut Context<'_, '_>,
     targets: &BTreeSet<Target>,

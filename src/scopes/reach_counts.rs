@@ -58,8 +58,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// A set of the organization's properties, as a bit set of their indexes. The response for a page
-/// of steps needs many such sets, so a set must be small.
+/// A set of properties of the organization, stored as a bit set of their indexes. The response for
+/// a page of steps needs many of these sets, so a set must be small.
 struct PropertySet(Vec<u64>);
 
 impl PropertySet {
@@ -91,8 +91,8 @@ impl PropertySet {
 
 /// The properties of an organization, and the properties that each target covers.
 struct PropertiesByTarget {
-    /// The ids in the order of creation. Other fields refer to a property by its index in this
-    /// list.
+    /// The ids of the properties, in the order of creation. Other fields refer to a property by its
+    /// index in this list.
     properties: Vec<Uuid>,
     indexes: HashMap<Uuid, u32>,
     covered: HashMap<Target, Vec<u32>>,
@@ -127,13 +127,14 @@ impl PropertiesByTarget {
         })
     }
 
-    /// Returns the value from the cache. It is valid until the configuration changes.
+    /// Returns the properties by target from the cache. The cached value is valid until the
+    /// configuration changes.
     fn cached(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         context.cached("behind targets", Self::load)
     }
 
-    /// Counts the properties that these targets cover together. With `own`, counts only properties
-    /// in this set.
+    /// Counts the properties that at least one of these targets covers. With `own`, counts only the
+    /// properties that are also in this set.
     fn count(&self, targets: &[Target], own: Option<&PropertySet>) -> usize {
         let mut reached = PropertySet::none_of(self.indexes.len());
         for target in targets {

@@ -1,7 +1,7 @@
-//! Decides which portal a property gets (rules: portals#portal-of-a-property): one assigned
-//! directly; else one assigned to its group; else one assigned to one of its tags; else the
-//! organization's default. If several portals compete at one level, the portal created first wins.
-//! This file is pure; `serving.rs` loads the assignments.
+//! Decides which portal a property gets (rules: portals#portal-of-a-property). This is the portal
+//! assigned directly to the property, or else to its group, or else to one of its tags, or else the
+//! organization's default portal. If several portals compete at one of these levels, the portal
+//! that was created first wins. This file is pure; `serving.rs` loads the assignments.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub struct Placement {
     pub tags: Vec<Uuid>,
 }
 
-/// The assignments of portals.
+/// The assignments of portals to properties, groups and tags, and the default portal.
 #[derive(Debug, Clone, Default)]
 pub struct Assignments {
     direct: HashMap<Uuid, Uuid>,
@@ -28,13 +28,13 @@ pub struct Assignments {
 /// The kind of assignment by which a property gets its portal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortalSource {
-    /// Assigned to the property itself.
+    /// The portal is assigned to the property itself.
     Direct,
-    /// Assigned to its group.
+    /// The portal is assigned to the property's group.
     Group(Uuid),
-    /// Assigned to one of its tags.
+    /// The portal is assigned to one of the property's tags.
     Tag(Uuid),
-    /// The organization's default.
+    /// The portal is the organization's default portal.
     Default,
 }
 
@@ -56,27 +56,27 @@ impl Assignments {
         }
     }
 
-    /// Adds an assignment to a property. Call this and the two methods below in the order in which
-    /// the portals were created.
+    /// Adds the direct assignment of a portal to a property. Call this method and the two methods
+    /// below in the order in which the portals were created.
     pub fn add_direct(&mut self, property: Uuid, portal: Uuid) {
         self.direct.entry(property).or_insert(portal);
     }
 
-    /// Adds an assignment to a group.
+    /// Adds the assignment of a portal to a group.
     pub fn add_group(&mut self, group: Uuid, portal: Uuid) {
         self.added += 1;
         self.groups.entry(group).or_insert((self.added, portal));
     }
 
-    /// Adds an assignment to a tag.
+    /// Adds the assignment of a portal to a tag.
     pub fn add_tag(&mut self, tag: Uuid, portal: Uuid) {
         self.added += 1;
         self.tags.entry(tag).or_insert((self.added, portal));
     }
 }
 
-/// Returns the portal that a property gets; `None` if no portal is assigned and there is no
-/// default.
+/// Returns the portal that a property gets; `None` if no assigned portal covers the property and
+/// the organization has no default portal.
 #[must_use]
 pub fn resolve(placement: &Placement, assignments: &Assignments) -> Option<ResolvedPortal> {
     let direct = || {
@@ -145,8 +145,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the rule (rules: portals#portal-of-a-property), applied literally to the
-        /// list of assignments.
+        /// Compares `resolve` with the rule (rules: portals#portal-of-a-property), applied
+        /// literally to the list of assignments.
         #[test]
         fn portal_resolution_agrees_with_the_spec(
             // The number of a portal is its order of creation.

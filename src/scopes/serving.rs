@@ -1,5 +1,5 @@
-//! Computes which properties each portal, group and tag covers, and from this which of them a
-//! limited caller can see and change (rules: access#limited-callers;
+//! Computes which properties each portal, group and tag covers. These properties decide which
+//! portals, groups and tags a limited caller can see and change (rules: access#limited-callers;
 //! access#portals-of-limited-callers).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -18,7 +18,7 @@ use super::{Target, TargetKind};
 use crate::records::{Property, RecordKind, records_as};
 
 /// Maximum number of properties whose portals are resolved one by one. For more properties, all
-/// assignments are read at once.
+/// assignments of the organization are read at once.
 const MAX_SINGLE_READS: usize = 8;
 
 store::statements! {
@@ -41,7 +41,7 @@ store::statements! {
         where organization_id = ?1 and from_kind = 'property' and to_kind in ('property_group', 'tag') order by from_id";
 }
 
-/// Returns the portal of a property with this placement.
+/// Returns the portal that a property with this placement gets.
 pub(crate) fn effective_portal(
     context: &mut Context<'_, '_>,
     placement: &Placement,
@@ -125,7 +125,7 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
     Ok(assignments)
 }
 
-/// The properties that a target covers, as far as the access of one caller is concerned.
+/// Describes whether a target covers properties inside and outside the access of one caller.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TargetCoverage {
     /// Whether the target covers a property that the caller can access.
@@ -134,8 +134,8 @@ pub(crate) struct TargetCoverage {
     pub is_outside: bool,
 }
 
-/// The coverage of portals, groups and tags for one caller. For an unlimited caller everything is
-/// visible and writable.
+/// The coverage of portals, groups and tags for one caller. An unlimited caller can see and change
+/// all of them.
 pub(crate) struct Coverage(Option<LimitedCaller>);
 
 #[derive(Default)]
@@ -145,8 +145,8 @@ struct LimitedCaller {
 }
 
 impl Coverage {
-    /// Returns the coverage from the cache. It is valid until the configuration changes. Reads
-    /// nothing for an unlimited caller.
+    /// Returns the coverage for the caller from the cache. The cached value is valid until the
+    /// configuration changes. Reads nothing for an unlimited caller.
     pub(crate) fn load(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         let PropertyScope::Properties(ids) = context.property_scope() else {
             return Ok(Arc::new(Self(None)));
@@ -190,13 +190,14 @@ impl Coverage {
     pub(crate) fn is_writable(&self, kind: TargetKind, id: Uuid) -> bool {
         self.0.as_ref().is_none_or(|limited| {
             let cover = limited.cover((kind, id));
-            // A portal that serves no property concerns no other caller.
+            // A portal that serves no property concerns no other caller, so the caller may change
+            // it.
             !cover.is_outside && (cover.is_inside || kind == TargetKind::Portal)
         })
     }
 
-    /// Returns whether the caller can read a portal: it serves one of the caller's properties, or
-    /// no property at all.
+    /// Returns whether the caller can read a portal: the portal serves a property that the caller
+    /// can access, or no property at all.
     pub(crate) fn may_read_portal(&self, id: Uuid) -> bool {
         self.0.as_ref().is_none_or(|limited| {
             let cover = limited.cover((TargetKind::Portal, id));
@@ -204,13 +205,14 @@ impl Coverage {
         })
     }
 
-    /// Returns whether the caller may change a portal: the caller can access every property that it
-    /// serves, or it serves none.
+    /// Returns whether the caller may change a portal: the caller can access every property that
+    /// the portal serves, or the portal serves none.
     pub(crate) fn may_write_portal(&self, id: Uuid) -> bool {
         self.is_writable(TargetKind::Portal, id)
     }
 
-    /// Returns the combined coverage of these targets. For an unlimited caller nothing is outside.
+    /// Returns the combined coverage of these targets. For an unlimited caller, no property is
+    /// outside the access.
     pub(crate) fn combined_coverage(&self, targets: &[Target]) -> TargetCoverage {
         let Some(limited) = &self.0 else {
             return TargetCoverage {
@@ -268,7 +270,8 @@ fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
         });
         Ok(())
     })?;
-    // Sorted by property, because the groups and tags are read in this order.
+    // The placements are sorted by the id of the property, because the groups and tags are read in
+    // this order.
     let mut by_id: Vec<&mut Placement> = placements.iter_mut().collect();
     by_id.sort_unstable_by_key(|placement| placement.property);
     let mut by_id = by_id.into_iter().peekable();

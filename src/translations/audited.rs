@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{ENGLISH, versions};
 
-/// Describes a text: each language is a field, and the name is the English text.
+/// Describes a text. Each language is a field of the description, and the English text is its name.
 pub(super) fn text(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some(id) = id(input, "id") else {
         return Ok(None);

@@ -15,7 +15,7 @@ pub fn pick<T>(language: &str, entries: Vec<(String, T)>) -> Option<(String, T)>
 }
 
 /// Chooses the versions of several texts for one reader. Remembers how well each language suits the
-/// reader, so that the comparison runs once for each language.
+/// reader, so that each language is compared only once.
 pub(super) struct VersionPicker {
     reader: LanguageReader,
     fits: HashMap<String, Fit>,
@@ -63,13 +63,13 @@ impl TextLanguages {
         self.0.is_empty()
     }
 
-    /// Returns the language of a field's text; `None` if it is the requested language.
+    /// Returns the language of a field's text; `None` if the text is in the requested language.
     #[must_use]
     pub fn of(&self, field: &str) -> Option<&str> {
         self.0.get(field).map(String::as_str)
     }
 
-    /// Adds the language of a built-in text, if it is not the requested language.
+    /// Adds the language of the built-in text in a field, unless it is the requested language.
     #[must_use]
     pub fn with_text_language(mut self, field: &str, language: &str, requested: &str) -> Self {
         if language != requested {

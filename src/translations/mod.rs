@@ -3,10 +3,10 @@
 //! finds placeholders in texts.
 //!
 //! Texts are written in English and translated by machine into the organization's other languages.
-//! A write of an English text queues a job for each other language in its own transaction
-//! (`queue.rs`). After the commit, the translator (`worker.rs`) claims the jobs, calls the provider
-//! (`provider.rs`) outside of any transaction, and writes the translations. A translation never
-//! overwrites a newer or hand-written text.
+//! A write of an English text queues one translation job for each other language, in the same
+//! transaction (`queue.rs`). After the commit, the translator (`worker.rs`) claims the jobs, calls
+//! the provider (`provider.rs`) outside of any transaction, and writes the translations. A
+//! translation never overwrites a newer or hand-written text.
 
 mod audited;
 mod erased;
@@ -161,7 +161,7 @@ impl TranslationEntry {
     }
 }
 
-/// Marks the versions of a text that are older than its English version.
+/// Marks those versions of a text as outdated that are older than its English version.
 fn mark_outdated(entries: &mut [TranslationEntry]) {
     let english = entries
         .iter()
@@ -183,8 +183,8 @@ pub enum OtherLanguages {
     Keep,
 }
 
-/// Creates a translation with its first text. An English text is queued for the organization's
-/// other languages.
+/// Creates a translation with its first text. An English text is queued for translation into the
+/// organization's other languages.
 pub(crate) fn create(
     context: &mut Context<'_, '_>,
     source: SourceTable,
@@ -205,8 +205,8 @@ pub(crate) fn create(
     Ok(id)
 }
 
-/// Creates a translation from texts by language tag. An English text is queued for those languages
-/// of the organization that are not among them.
+/// Creates a translation from texts by language tag. An English text is queued for translation into
+/// those languages of the organization for which no text is given.
 pub(crate) fn create_in(
     context: &mut Context<'_, '_>,
     source: SourceTable,
@@ -243,9 +243,9 @@ pub(crate) fn create_in(
 /// stored already and the English text has not changed since. Call this only if no other resource
 /// shows the text. Otherwise use [`CheckedText`].
 ///
-/// A new English text is queued for the languages that `others` selects. A text in another language
-/// cancels the queued or running translation into that language, so a translation of an older text
-/// never replaces the new text.
+/// A new English text is queued for translation into the languages that `others` selects. A text in
+/// another language cancels the queued or running translation into that language, so a translation
+/// of an older text never replaces the new text.
 pub(crate) fn put(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -339,7 +339,8 @@ fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<TranslationEnt
     Ok(entries)
 }
 
-/// Returns the languages in which texts are older than their English text, by text.
+/// Returns, for each of these texts, the languages in which its version is older than its English
+/// version.
 pub(crate) fn outdated(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -373,8 +374,8 @@ pub(crate) fn written(
     Ok(entry.map(|entry| entry.text))
 }
 
-/// Returns the versions of these texts in exactly this language, by text. Texts without such a
-/// version are left out.
+/// Returns the version of each of these texts in exactly this language, by the id of the text.
+/// Texts without a version in this language are left out.
 pub(crate) fn texts_in_language(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -398,7 +399,8 @@ pub(crate) fn delete(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     context.execute_deferred(&DELETE, values![id])
 }
 
-/// Returns several texts, each in the requested language or the nearest available one.
+/// Returns the texts of several translations, each in the requested language or in the nearest
+/// available one.
 pub(crate) fn texts(
     context: &mut Context<'_, '_>,
     ids: impl IntoIterator<Item = Uuid>,
@@ -423,7 +425,7 @@ pub(crate) fn texts(
     Ok(Texts(texts.collect()))
 }
 
-/// Returns all versions of several texts, by text.
+/// Returns all versions of several texts, by the id of the text.
 fn all_entries(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -447,7 +449,8 @@ fn all_entries(
     Ok(all)
 }
 
-/// A text, whether it was translated by machine, and whether its English text has changed since.
+/// A version of a text. It says whether it was translated by machine, and whether the English text
+/// has changed since.
 #[derive(Serialize)]
 struct TextVersion {
     text: String,
@@ -455,8 +458,8 @@ struct TextVersion {
     is_outdated: bool,
 }
 
-/// Texts by translation. Each is in the reader's language or in the nearest available one, and has
-/// the name of that language.
+/// Texts by the id of their translation. Each text is in the reader's language or in the nearest
+/// available one, and is stored with the tag of its language.
 #[derive(Serialize)]
 pub(crate) struct Texts(HashMap<Uuid, (String, TextVersion)>);
 
@@ -499,7 +502,7 @@ impl Texts {
             .is_some_and(|(_, version)| version.is_outdated)
     }
 
-    /// Adds texts that are not stored in the database, all in one language.
+    /// Adds texts that are not stored in the database. All of them are in the same language.
     pub(crate) fn extend(
         &mut self,
         texts: impl IntoIterator<Item = (Uuid, String)>,
@@ -533,7 +536,7 @@ impl Texts {
         Self(self.0.iter().filter_map(filled).collect())
     }
 
-    /// Returns all texts.
+    /// Returns the texts of all translations, without their languages.
     pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         self.0.values().map(|(_, version)| version.text.as_str())
     }
@@ -543,7 +546,7 @@ impl Texts {
         self.0.get(&id?).map(|(_, version)| version.text.as_str())
     }
 
-    /// Removes all texts except these.
+    /// Removes all texts except those of the translations with these ids.
     pub(crate) fn retain(&mut self, ids: &HashSet<Uuid>) {
         self.0.retain(|id, _| ids.contains(id));
     }

@@ -299,7 +299,8 @@ fn list_entries(
     Ok(entries)
 }
 
-/// Returns the texts in the order of the request, each once.
+/// Returns the requested texts in the order of the request. A text that is requested twice is
+/// returned once.
 fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<TextView>> {
     let language = input
         .language
@@ -323,8 +324,8 @@ fn list_texts(context: &mut Context<'_, '_>, input: ListTexts) -> Result<Vec<Tex
     Ok(ids.into_iter().filter_map(view).collect())
 }
 
-/// Returns the versions of the texts in the order of the request, each text once. The versions of a
-/// text are ordered by language, English first.
+/// Returns the versions of the requested texts in the order of the request. A text that is
+/// requested twice is returned once. The versions of a text are ordered by language, English first.
 fn list_versions(context: &mut Context<'_, '_>, input: ListVersions) -> Result<Vec<VersionView>> {
     let ids = readable(context, input.ids)?;
     let view = |id: Uuid, entry: TranslationEntry| VersionView {

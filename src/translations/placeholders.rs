@@ -16,10 +16,10 @@ use uuid::Uuid;
 
 use crate::records::{RecordKind, all_records};
 
-/// The prefix of the names of custom fields.
+/// The prefix of a placeholder's name that refers to a custom field.
 const CUSTOM: &str = "custom.";
 
-/// A value of a stay that can stand in for a placeholder.
+/// A value of a stay that can replace a placeholder.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, AsRefStr, EnumString, VariantArray,
 )]
@@ -51,8 +51,8 @@ pub(crate) enum StayValue {
 pub(crate) enum Placeholder {
     /// A value of the stay or its flat.
     Stay(StayValue),
-    /// The value of the custom field with this name. The name is in the form in which names are
-    /// compared.
+    /// The value of the custom field with this name. The name is stored in the form in which names
+    /// are compared.
     Custom(String),
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum TextPiece<'t> {
 }
 
 impl TextPiece<'_> {
-    /// Returns the placeholder; `None` for text and for unknown names.
+    /// Returns the placeholder that this part is; `None` for text and for unknown names.
     pub(crate) fn placeholder(&self) -> Option<Placeholder> {
         match self {
             Self::Text(_) => None,
@@ -94,7 +94,7 @@ pub(crate) fn pieces(text: &str) -> Vec<TextPiece<'_>> {
             .rfind("{{")
             .map(|offset| start + offset)
             .and_then(|open| Some((open, name_in(&text[open + 2..end])?)));
-        // The braces may be three, as in `{{{name}}}`, so the search continues after the first
+        // There may be three braces, as in `{{{name}}}`, so the search continues after the first
         // closing brace.
         from = end + 1;
         if let Some((open, name)) = placeholder {
@@ -144,7 +144,7 @@ fn key(name: &str) -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct CustomField {
     pub id: Uuid,
-    /// The value that applies to every flat without a value of its own.
+    /// The value of the field for every flat that has no other value for the field.
     pub value: Option<Value>,
 }
 
@@ -238,7 +238,8 @@ pub(super) struct NumberedText<'t> {
 }
 
 impl<'t> NumberedText<'t> {
-    /// Replaces the placeholders of a text; `None` if it has none.
+    /// Replaces the placeholders of a text by numbers. Returns `None` if the text has no
+    /// placeholders.
     pub(super) fn of(text: &'t str) -> Option<Self> {
         let mut numbered = Self {
             text: String::with_capacity(text.len()),

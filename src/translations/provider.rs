@@ -36,7 +36,7 @@ struct Request<'r> {
     api_key: Option<&'r str>,
 }
 
-/// The part of a response that is read.
+/// The fields of a response that this client reads.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TranslationResponse {
@@ -75,7 +75,7 @@ impl TranslationClient {
         })
     }
 
-    /// Translates an English text into another language. Placeholders stay as they are (rules:
+    /// Translates an English text into another language. Placeholders do not change (rules:
     /// translations#placeholders).
     pub(super) async fn translate(
         &self,
@@ -97,9 +97,9 @@ impl TranslationClient {
             .unwrap_or_else(|_| Err(TranslationFailure::timed_out()))
     }
 
-    /// Translates the parts of a text between its placeholders one by one, for a translator that
-    /// does not keep numbers in braces. The result reads less well, because the translator does not
-    /// see whole sentences.
+    /// Translates the parts of a text between its placeholders one by one. This is for a translator
+    /// that does not keep numbers in braces. The result reads less well, because the translator
+    /// does not see whole sentences.
     async fn translate_pieces(
         &self,
         text: &str,

@@ -1,12 +1,12 @@
 //! The translation queue in the database: its jobs, their leases and their results.
 //!
-//! A job consists of a text and a target language. Its row is deleted when the job is done. Each
-//! time a job is queued, it gets a new ticket. A translation for an older ticket, or of an older
-//! text, is not written.
+//! A job consists of a text and a target language. The row of a job is deleted when the job is
+//! done. Each time a job is queued, it gets a new ticket. A translation is not written if the job
+//! has a newer ticket by then, or if its text has changed.
 //!
-//! Operations that queue or cancel jobs, or write a translation, have locked the organization
-//! before. Claiming and postponing a job need no such lock: each changes the row of one job in a
-//! transaction of its own. So it never holds one row while it waits for another, and it cannot
+//! Operations that queue or cancel jobs, or write a translation, lock the organization first.
+//! Claiming or postponing a job needs no lock of the organization. It changes the row of one job in
+//! a separate transaction, which never locks one row while it waits for another. So it cannot
 //! deadlock with a write that queues several jobs.
 
 use std::collections::BTreeSet;
@@ -25,12 +25,13 @@ use uuid::Uuid;
 
 use super::{ENGLISH, TO_TRANSLATE, retry, uses};
 
-/// Number of due jobs that one query reads. Other nodes may claim some of them first.
+/// Number of due jobs that one query reads. It is more than one, because other nodes may claim some
+/// of these jobs first.
 const CANDIDATES: i64 = 8;
 
 store::statements! {
-    /// Queues a text for a language. If a translation for an earlier job is running, its result is
-    /// discarded.
+    /// Queues a job: a text and a target language. If a translation for an earlier job of this text
+    /// and language is running, its result is discarded.
     ENQUEUE = "insert into translation_job
         (organization_id, translation_id, language, ticket, replaces_hand_written, attempts, next_attempt_at) values (?1, ?2, ?3, ?4, ?5, 0, ?6)
         on conflict (organization_id, translation_id, language) do update set ticket = excluded.ticket,
@@ -79,9 +80,9 @@ store::statements! {
         order by leased_until desc limit ?2";
     /// Ends the leases that `LONG_LEASES` selects.
     END_LEASES = engine::some_late!("translation_job", "translation_id", "translation_id, language", "leased_until", "null");
-    /// Releases a job unchanged.
+    /// Ends the lease of a job and changes nothing else.
     RELEASE = "update translation_job set leased_until = null where organization_id = ?1 and translation_id = ?2 and language = ?3";
-    /// Postpones a job, if its claim still holds.
+    /// Postpones a job, if the claim on it is still valid.
     POSTPONE = "update translation_job set attempts = attempts + 1, next_attempt_at = ?6, leased_until = null
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4 and leased_until = ?5";
 }
@@ -94,7 +95,7 @@ pub(super) struct Job {
     pub language: String,
 }
 
-/// A claim on a job. It allows one node to process the job.
+/// A claim on a job. While the claim is valid, no other node processes the job.
 pub(super) struct TranslationClaim {
     pub job: Job,
     /// Number of failed attempts since the job was queued.
@@ -121,7 +122,7 @@ pub(super) enum JobOutcome {
     Retry,
 }
 
-/// Queues a text for these languages, due immediately.
+/// Queues a text for translation into these languages. The jobs are due immediately.
 pub(super) fn enqueue(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -139,8 +140,8 @@ pub(super) fn enqueue(
     Ok(())
 }
 
-/// Deletes the job of a text for a language. If a translation is running, its result is not
-/// written.
+/// Deletes the job for the translation of a text into a language. If the translation is running,
+/// its result is not written.
 pub(super) fn cancel(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     context.execute_deferred(&DELETE, values![id, language])
 }
@@ -186,7 +187,8 @@ pub(super) fn release_all(tx: &mut Transaction<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Claims a job that is due at the timestamp `due`, until `until`. Returns `None` if no job is due.
+/// Claims one job that is due at the timestamp `due`. The lease ends at `until`. Returns `None` if
+/// no job is due.
 pub(super) fn claim(
     tx: &mut Transaction<'_>,
     due: Timestamp,
@@ -211,7 +213,7 @@ pub(super) fn claim(
     }
 }
 
-/// Claims this job, unless another node has claimed it or there is no English text.
+/// Claims this job, unless another node has claimed it or its text has no English version.
 fn claim_one(
     tx: &mut Transaction<'_>,
     job: Job,
@@ -244,8 +246,8 @@ fn claim_one(
     }))
 }
 
-/// Corrects times that were written while the clock was ahead: jobs that are postponed for too
-/// long, and leases that last too long. Returns whether more of them may remain.
+/// Corrects the times of jobs that were written while the clock was ahead: due times and ends of
+/// leases that are too far in the future. Returns whether more of these jobs may remain.
 pub(crate) fn bring_forward(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let latest = now
         .checked_add(retry::MAX_RETRY_PAUSE)
@@ -290,8 +292,8 @@ pub(super) fn write_translation(
     let version = |language: &str| entries.iter().find(|entry| entry.language == language);
     let (english, stored) = (version(ENGLISH), version(language));
     if english.is_some_and(|english| english.text != claim.text) {
-        // The English text changed without queueing its translations again. The job remains, and
-        // the new text is translated next.
+        // A write changed the English text and did not queue it for translation again. The job
+        // remains, and the worker translates the new text next.
         context.execute_deferred(&RELEASE, values![translation, language])?;
         return Ok(JobOutcome::Outdated);
     }
@@ -306,15 +308,16 @@ pub(super) fn write_translation(
         super::write(&mut context, *translation, language, &text, true, &entries)?;
         return Ok(JobOutcome::Written);
     }
-    // A truncated text would be of no use, and the stored version translates an older text. So the
-    // stored version is deleted, and guests read the English text.
+    // A truncated translation would be of no use, and the stored version is a translation of an
+    // older text. So the stored version is deleted, and guests read the English text.
     if stored.is_some() {
         super::delete_entry(&mut context, *translation, language)?;
     }
     Ok(JobOutcome::TooLong)
 }
 
-/// Postpones a job to `next` after a failed attempt. Nothing changes if the claim no longer holds.
+/// Postpones a job to `next` after a failed attempt. Nothing changes if the claim is no longer
+/// valid.
 pub(super) fn postpone_job(
     tx: &mut Transaction<'_>,
     claim: &TranslationClaim,

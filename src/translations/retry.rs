@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-/// Maximum pause after the first failure. It doubles with each further failure.
+/// Maximum pause after the first failure. The maximum doubles with each additional failure.
 const FIRST_MAX: Duration = Duration::from_secs(1);
 /// Maximum pause after any failure.
 pub(super) const MAX_RETRY_PAUSE: Duration = Duration::from_secs(600);
 /// Minimum pause between two attempts.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
-/// Returns the pause after this many failures in a row. Its maximum is 1 s, doubled for each
-/// further failure, up to 10 min. `fraction` is the random jitter, from 0 to 1. The jitter applies
-/// to the whole pause, so that jobs that failed together are not retried together.
+/// Returns the pause after this many failures in a row. Its maximum is 1 s after the first failure,
+/// and doubles with each additional failure up to 10 min. `fraction` is the random jitter, from 0
+/// to 1. The jitter applies to the whole pause, so that jobs that failed together are not retried
+/// together.
 pub(super) fn pause(failures: u32, fraction: f64) -> Duration {
     let doublings = failures.saturating_sub(1);
     let longest = FIRST_MAX

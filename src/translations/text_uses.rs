@@ -1,5 +1,5 @@
-//! The operation `listShownTexts`, which lists the texts that guests read with the resources that
-//! show them. It can be limited to texts that need translation.
+//! The operation `listShownTexts`, which lists the texts that guests read, and the resources that
+//! show them. The list can be limited to texts that need translation.
 
 use engine::access::Permission;
 use engine::context::Context;

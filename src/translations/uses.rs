@@ -2,11 +2,11 @@
 //! translations#writing; access#texts-of-limited-callers).
 //!
 //! A resource in this file is a document that links texts: a step, a manual, a category, a portal
-//! or a branding. Names call it a *thing*. A write of a resource stores its links to texts
-//! (`translation_use`). The module of the resource implements [`TextRules`]: the form of the texts
-//! in each field, who can see and change the resources, and further checks of a new text. This file
-//! checks every write of a text, and every link to a text, that other resources may show.
-//! `src/app.rs` lists the modules.
+//! or a branding. Names in the code call it a *thing*. A write of a resource stores its links to
+//! texts (`translation_use`). The module of the resource implements [`TextRules`]: the form of the
+//! texts in each field, the callers who can see and change the resources, and additional checks of
+//! a new text. If other resources may show a text, this file checks every write of the text and
+//! every link to it. `src/app.rs` lists the modules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -37,7 +37,7 @@ store::statements! {
     DELETE = "delete from translation_use where organization_id = ?1 and thing_id = ?2";
 }
 
-/// Maximum length of a text in a field without a limit of its own, in characters.
+/// Maximum length of a text in a field that sets no limit, in characters.
 pub(crate) const MAX_TEXT_LENGTH: usize = 6_000;
 
 /// The form that the text of a field must have, in every language.
@@ -169,19 +169,19 @@ pub(crate) trait TextRules: Send + Sync {
     }
 
     /// Checks a new text that resources of the module show. Fails with 403 if a permission is
-    /// missing, and with 409 for a conflict. The caller of this method has already checked access
-    /// to the resources and the form of the text.
+    /// missing, and with 409 for a conflict. The code that calls this method has already checked
+    /// access to the resources and the form of the text.
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
-    /// Records the new text in the change log of those resources whose own operations can write the
-    /// text as well.
+    /// Records the new text in the change log of those resources whose operations can also write
+    /// the text.
     fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// Returns the resources in `things` that a limited caller can see. All of them show texts of this
-/// source table.
+/// Returns the resources in `things` that a limited caller can see. All these resources show texts
+/// of the same source table.
 pub(super) fn visible(
     context: &mut Context<'_, '_>,
     source: SourceTable,
@@ -330,8 +330,8 @@ pub(crate) struct TextLink<'l> {
 
 /// Returns an issue for each link to a text that has another source table, a version that is too
 /// long for the field, or an unknown placeholder. Fails with 404 if a text does not exist, or if
-/// the caller can see none of the resources that show it. Only the source table of an existing link
-/// is checked.
+/// the caller can see none of the resources that show it. For a link that is already stored, only
+/// the source table is checked.
 pub(crate) fn wrong_links(
     context: &mut Context<'_, '_>,
     links: &[TextLink<'_>],
@@ -441,8 +441,7 @@ fn lengths(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid
         .collect()
 }
 
-/// Returns the reason to refuse the first unknown placeholder, by text. Texts without such a
-/// placeholder are left out.
+/// Returns, for each text with an unknown placeholder, the reason to refuse the first of them.
 fn placeholder_faults(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],
@@ -460,8 +459,8 @@ fn placeholder_faults(
     Ok(faults)
 }
 
-/// Stores the links of a resource to texts, each with the name of its field. `before` are its
-/// previous links; a new resource has none.
+/// Stores the links of a resource to texts, each with the name of its field. `before` are the
+/// stored links of the resource; a new resource has none.
 pub(crate) fn save_links<'l>(
     context: &mut Context<'_, '_>,
     thing: Uuid,

@@ -20,17 +20,16 @@ use super::{TO_TRANSLATE, retry};
 
 /// Maximum number of translations in progress.
 const MAX_CONCURRENT: usize = 8;
-/// The part of a lease that is for writing the result. A lease lasts for the provider's deadline
-/// and this margin.
+/// The time that a lease lasts beyond the provider's deadline, in which the result is written.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
-/// Maximum pause between two searches for due jobs. If another node stops, this node claims that
-/// node's jobs within this time after their leases end.
+/// Maximum pause between two searches for due jobs. If another node stops, this node claims the
+/// other node's jobs within this time after their leases end.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// Pause after a failed query.
 const ERROR_PAUSE: Duration = Duration::from_secs(1);
 
-/// Translates texts in the background. Every node with a translator runs one worker. The nodes
-/// share the work by claiming jobs.
+/// Translates texts in the background. Every node with a translator runs one worker. A claim on
+/// each job ensures that two nodes do not translate the same text.
 #[derive(Clone)]
 pub struct Translator(Arc<Inner>);
 
@@ -79,7 +78,8 @@ impl Translator {
         }
     }
 
-    /// Translates all jobs that are due now, and waits for them. Returns the number of attempts.
+    /// Processes all jobs that are due now, and waits until they end. Returns the number of
+    /// attempts.
     pub async fn step(&self) -> usize {
         let due = self.0.service.clock.now();
         let mut count = 0;
@@ -137,8 +137,8 @@ impl Translator {
             .await
     }
 
-    /// Processes one job. If its result cannot be written, the claim expires and the job is claimed
-    /// again.
+    /// Processes one job. If the result of the job cannot be written, the claim expires and a
+    /// worker claims the job again.
     async fn translate(self, claim: TranslationClaim) {
         let job = claim.job.clone();
         match self.try_translate(claim).await {
@@ -217,7 +217,7 @@ impl ClaimingWork for Translator {
                 }
             }
         }
-        // Further due jobs start when a running translation ends.
+        // The limit is reached. The next due job starts when a translation in progress ends.
         MAX_SLEEP
     }
 
