@@ -21,8 +21,8 @@ pub(super) struct EscapedText {
     pub elements: Vec<String>,
 }
 
-/// Escapes all special characters of a text that are not formatting. `is_marked` returns for an
-/// element whether its tags are shown as marked text.
+/// Escapes all special characters of a text that are not formatting. `is_marked` gets the name of
+/// an element and returns whether its tags are shown as marked text.
 pub(super) fn escape_unformatted(text: &str, is_marked: &dyn Fn(&str) -> bool) -> EscapedText {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut escaper = Escaper {
@@ -87,7 +87,7 @@ impl EscapedPiece {
     }
 }
 
-/// A delimiter run that can begin formatting, with the number of letters before it.
+/// A delimiter run that can begin formatting, and the number of letters in the text before it.
 struct Opener {
     piece: usize,
     delimiter: char,
@@ -99,7 +99,7 @@ struct Escaper<'g> {
     is_marked: &'g dyn Fn(&str) -> bool,
     pieces: Vec<EscapedPiece>,
     openers: Vec<Opener>,
-    /// The number of letters that were added to the text so far.
+    /// The number of letters in the text that was added so far.
     letters: usize,
     elements: Vec<String>,
 }
@@ -112,8 +112,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds the next line, or a whole block whose content is not Markdown. Returns the number of
-    /// lines that were read.
+    /// Adds the next line, or a whole block if the content of the block is not Markdown. Returns
+    /// the number of lines that were read.
     fn block(&mut self, lines: &[&str], blocks: &mut Blocks) -> usize {
         let line = &untabbed(lines[0]);
         if line.trim().is_empty() {
@@ -163,7 +163,8 @@ impl Escaper<'_> {
     }
 
     /// Adds the markers of lists, quotes and headings at the beginning of a line. Returns the
-    /// markers and the text after them. A marker before a text without a letter is not formatting.
+    /// markers and the text after them. A marker is not formatting if the text after it has no
+    /// letter.
     fn markers<'t>(
         &mut self,
         body: &'t str,
@@ -201,8 +202,8 @@ impl Escaper<'_> {
         (&body[..body.len() - rest.len()], rest)
     }
 
-    /// Escapes the start of a line that Markdown would hide because the line looks like a link
-    /// definition. Returns the rest of the line.
+    /// If a line looks like a link definition, Markdown would hide it. Escapes the start of this
+    /// line. Returns the rest of the line.
     fn line_start<'t>(&mut self, text: &'t str) -> &'t str {
         let is_definition = text.starts_with('[')
             && text
@@ -280,8 +281,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a code span, or its backquotes as text if they have no counterpart or are inside a
-    /// word. Returns the number of bytes that were read.
+    /// Adds a code span. If its backquotes have no counterpart or are inside a word, adds them as
+    /// text. Returns the number of bytes that were read.
     fn code(&mut self, line: &str, offset: usize) -> usize {
         let rest = &line[offset..];
         let count = rest.len() - rest.trim_start_matches('`').len();
@@ -303,8 +304,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a whole HTML tag, a comment or an address in angle brackets. Any other angle bracket is
-    /// text. Returns the number of bytes that were read.
+    /// Adds a whole HTML tag, a whole comment, or an address in angle brackets. Adds any other
+    /// angle bracket as text. Returns the number of bytes that were read.
     fn angle(&mut self, rest: &str, following: &[&str]) -> usize {
         if let Some(tag) = Tag::read(rest) {
             let is_closed = tag.is_closed(&rest[tag.text.len()..])
@@ -323,7 +324,7 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds an HTML tag: unchanged, or as marked text if guests would not see its element. Returns
+    /// Adds an HTML tag unchanged, or as marked text if guests would not see its element. Returns
     /// the number of bytes that were read.
     fn tag(&mut self, tag: &Tag<'_>) -> usize {
         if !self.elements.contains(&tag.name) {
@@ -369,8 +370,8 @@ impl Escaper<'_> {
         self.push(rest);
     }
 
-    /// Adds the end of a link's text and the link's target. If the target has no letter, the
-    /// brackets are text. Returns the number of bytes that were read.
+    /// Adds the bracket at the end of a link's text, and the link's target after it. If the target
+    /// has no letter, the brackets are text. Returns the number of bytes that were read.
     fn target(&mut self, rest: &str) -> usize {
         let target = rest
             .strip_prefix("](")
@@ -452,9 +453,9 @@ impl Escaper<'_> {
 }
 
 impl Blocks {
-    /// Returns the indent of a line, limited so that the line does not become a code block.
-    /// Markdown reads a line as code if it is indented by four more blanks than the content around
-    /// it.
+    /// Returns the indent of a line. The indent is limited so that the line does not become a code
+    /// block. Markdown reads a line as code if it is indented by four more blanks than the content
+    /// around it.
     fn indent(&mut self, indent: usize, body: &str) -> usize {
         if self.is_in_paragraph && marker(body).is_none() {
             return indent;
@@ -491,8 +492,9 @@ impl SurroundingCharacters {
         self.is_clear(self.before) && !is_in_word(self.after[0], delimiter, is_single)
     }
 
-    /// Returns whether the run touches text on the inside, and neither the run nor the text that it
-    /// touches touches a digit or `#`.
+    /// Returns whether the run is clearly formatting. The nearest character on its inside must not
+    /// be blank. Neither the nearest characters on both sides nor the second character on its
+    /// inside may be a digit or `#`.
     fn is_clear(&self, inside: [Option<char>; 2]) -> bool {
         let touches = |character: Option<char>| {
             character.is_some_and(|character| character.is_numeric() || character == '#')
@@ -505,8 +507,8 @@ impl SurroundingCharacters {
 }
 
 /// Returns whether a delimiter run is inside a word, where it is not formatting: `a*b`,
-/// `snake_case`. In scripts without capital letters, words often have no blanks between them. There
-/// a letter beside the run does not mean that the run is inside a word.
+/// `snake_case`. Scripts without capital letters often have no blanks between words. In these
+/// scripts, a letter beside the run does not mean that the run is inside a word.
 fn is_in_word(outside: Option<char>, delimiter: char, is_single: bool) -> bool {
     outside.is_some_and(|character| match delimiter {
         '_' => character.is_alphanumeric(),
@@ -621,8 +623,8 @@ fn marker(text: &str) -> Option<Marker> {
     None
 }
 
-/// Returns whether a digit precedes the rest of a line that consists of `#` characters. Markdown
-/// would drop them at the end of a heading.
+/// Returns whether the rest of a line consists of `#` characters, and a digit and a blank precede
+/// it. Markdown would drop these characters at the end of a heading.
 fn is_closing(line: &str, offset: usize) -> bool {
     line[offset..].trim_end().trim_start_matches('#').is_empty()
         && line[..offset].ends_with(' ')
@@ -644,7 +646,7 @@ fn address(rest: &str) -> Option<&str> {
     (is_plain && (is_link(inside) || engine::format::is_email(inside))).then(|| &rest[..=end])
 }
 
-/// Returns whether a text begins with a scheme that a link may have.
+/// Returns whether a text begins with one of the [`SCHEMES`].
 fn is_link(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, rest)| {
         !rest.is_empty() && SCHEMES.contains(&scheme.to_ascii_lowercase().as_str())

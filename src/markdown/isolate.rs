@@ -1,8 +1,9 @@
 //! Keeps numbers and codes readable in texts that are written from right to left.
 //!
 //! The punctuation of a number has no direction of its own. In a Hebrew sentence, `*4321#` would be
-//! displayed as `4321#*`, and the groups of `+34 600 123 456` in reverse order. Each such number is
-//! put into an element with `dir="ltr"` (rules: manuals#texts-as-hosts-write-them).
+//! displayed as `4321#*`, and the groups of `+34 600 123 456` in reverse order. So this file puts
+//! each number with punctuation into an element with `dir="ltr"` (rules:
+//! manuals#texts-as-hosts-write-them).
 
 use std::ops::Range;
 
@@ -10,11 +11,11 @@ use engine::language;
 
 use super::tags;
 
-/// A function that appends a text as escaped HTML.
+/// A function that appends a text to a string as escaped HTML.
 type Escape = fn(&str, &mut String);
 
-/// Returns a text as HTML, with isolated numbers. `language` is the language of the text, if it is
-/// known.
+/// Returns a text as HTML, in which each number with punctuation is isolated. `language` is the
+/// language of the text, if it is known.
 pub(super) fn plain(text: &str, language: Option<&str>) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 8);
     if needs_isolation(text, language) {
@@ -98,7 +99,8 @@ pub(super) fn line(text: &str) -> String {
     in_html(html, None)
 }
 
-/// Returns the text of sanitized HTML without escapes. The sanitizer escapes only these characters.
+/// Returns the text of sanitized HTML without escapes. The sanitizer escapes only the characters
+/// that this function restores.
 fn unescaped(html: &str) -> String {
     html.replace("&lt;", "<")
         .replace("&gt;", ">")
@@ -138,8 +140,8 @@ const fn is_dash(character: char) -> bool {
 }
 
 /// Returns the ranges of the codes in a text. A code is a run of characters without blanks and
-/// without letters of other scripts. The punctuation of the sentence around a code is not part of
-/// the code.
+/// without letters of scripts other than Latin. The punctuation of the sentence around a code is
+/// not part of the code.
 fn pieces(text: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = None;
@@ -191,8 +193,8 @@ fn code(text: &str, run: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// Returns how many of the first pieces are groups of one number: they have no letters, and one
-/// blank separates them.
+/// Returns how many of the first pieces belong to one number. The pieces of a number have no
+/// letters, and one blank separates each from the next.
 fn groups_from(text: &str, pieces: &[Range<usize>]) -> usize {
     let is_group = |piece: &Range<usize>| {
         let group = &text[piece.clone()];
@@ -211,7 +213,7 @@ fn groups_from(text: &str, pieces: &[Range<usize>]) -> usize {
     groups
 }
 
-/// Returns whether several groups of digits form one number, such as a phone number.
+/// Returns whether a text of several groups of digits is one number, such as a phone number.
 fn is_one_number(text: &str) -> bool {
     let has_digits = text.contains(char::is_numeric);
     let is_sized = text.split_whitespace().all(|group| {

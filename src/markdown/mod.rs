@@ -1,5 +1,5 @@
-//! Renders texts of hosts as HTML that is safe to show, whatever the text contains. Every text of a
-//! host becomes HTML here.
+//! Renders texts of hosts as HTML that is safe to show, whatever the texts contain. Only this
+//! module turns a text of a host into HTML.
 //!
 //! A text is shown as it was typed, except for clear formatting ([`guard`]). HTML tags that are not
 //! on the list of harmless elements are dropped. Numbers keep their order in texts that are written
@@ -20,9 +20,9 @@ use comrak::nodes::{AstNode, NodeList, NodeValue};
 use comrak::{Arena, Options};
 pub use values::{escaped_value, mark};
 
-/// For an unticked and a ticked checkbox: a character that represents the checkbox until the text
-/// is sanitized, and the HTML that replaces it. The characters are for private use, and are removed
-/// from texts of hosts.
+/// For an unticked and a ticked checkbox: a placeholder character that represents the checkbox
+/// until the text is sanitized, and the HTML that then replaces it. The characters are private-use
+/// characters of Unicode, and are removed from texts of hosts.
 const BOXES: [(char, &str); 2] = [
     ('\u{e0f0}', "<input type=\"checkbox\">"),
     ('\u{e0f1}', "<input type=\"checkbox\" checked>"),
@@ -36,10 +36,11 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options.extension.tasklist = true;
     // Chinese and Japanese texts have no blanks around emphasis, so Markdown would not find it.
     options.extension.cjk_friendly_emphasis = true;
-    // Line ends are kept: a host who writes a door code below an address wants two lines.
+    // A line end in the text remains one in the HTML: a host who writes a door code below an
+    // address wants two lines.
     options.render.hardbreaks = true;
-    // The Markdown renderer does not filter HTML. The sanitizer removes the harmful parts
-    // afterwards.
+    // The Markdown renderer does not filter HTML. After it, the sanitizer removes the harmful
+    // parts.
     options.render.r#unsafe = true;
     options
 });
@@ -59,13 +60,13 @@ static SAFE: LazyLock<Builder<'static>> = LazyLock::new(|| {
 /// The names of the harmless elements.
 static HARMLESS_ELEMENTS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SAFE.clone_tags());
 
-/// The highest heading level in a manual.
+/// The level of the topmost headings of a manual.
 const FIRST_HEADING: u32 = 3;
-/// The lowest heading level in HTML.
+/// The level of the deepest headings of HTML.
 const LAST_HEADING: u32 = 6;
 
 /// Renders Markdown as HTML. Tags and attributes that are not on the list of harmless ones are
-/// removed. Returns `None` if nothing visible is left. `language` is the language of the text, if
+/// removed. Returns `None` if nothing visible remains. `language` is the language of the text, if
 /// it is known.
 #[must_use]
 pub fn to_html(text: &str, language: Option<&str>) -> Option<String> {
@@ -107,8 +108,8 @@ pub fn lines(text: &str) -> String {
     format!("<p>{}</p>", lines.join("<br>"))
 }
 
-/// Returns a warning for the author of a text, about HTML that guests do not see and about players
-/// that become links. Returns `None` if guests see everything.
+/// Returns a warning for the author of a text. It names the HTML that guests do not see, and says
+/// if embedded players become links. Returns `None` if guests see everything.
 #[must_use]
 pub fn warning(text: &str) -> Option<String> {
     let (text, has_player) = tags::with_links_to_videos(text);
@@ -192,11 +193,11 @@ fn has_visible_content(html: &str) -> bool {
 }
 
 /// Renumbers headings so that they start at level 3 and go down by one level at a time, whatever
-/// levels the text uses. Levels 1 and 2 belong to the page and to the manual's category. So a
-/// screen reader finds no gap between levels.
+/// levels the text uses. Levels 1 and 2 are those of the page and of the manual's category. Users
+/// of screen readers would stumble over a gap between levels.
 ///
-/// The HTML is sanitized, so each tag has only one spelling. A `<` outside of a tag occurs only in
-/// an attribute, where this function can at most change the text of a title.
+/// The HTML is sanitized, so each tag has only one spelling. A `<` that does not begin a tag occurs
+/// only in an attribute, where this function can at most change the text of a title.
 fn renumber_headings(html: &str) -> String {
     let mut output = String::with_capacity(html.len());
     let (mut first, mut current) = (None, FIRST_HEADING - 1);
@@ -348,7 +349,8 @@ mod tests {
             .to_owned()
     }
 
-    /// Texts that hosts write. None of them has formatting, so each is shown as it was typed.
+    /// Examples of texts that hosts write. None of them has formatting, so each is shown as it was
+    /// typed.
     const TYPED: [&str; 46] = [
         "Press *1234*, then 5*6*7#. Password: <b3ach>",
         "a*b*c_d_e<f>&g",

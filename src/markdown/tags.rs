@@ -1,4 +1,4 @@
-//! Finds HTML tags in a text, and decides which of them are HTML and which are text of a host.
+//! Finds HTML tags in a text. Decides which of them are HTML, and which are text that a host typed.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const BLOCKS: &str = "address article aside base basefont blockquote body captio
     h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem nav noframes ol \
     optgroup option p param search section summary table tbody td tfoot th thead title tr track ul";
 
-/// The elements whose content up to the end tag is not Markdown.
+/// The elements whose content is not Markdown, up to the end tag.
 const VERBATIM: &str = "pre script style textarea";
 
 /// The other elements of HTML, including obsolete ones.
@@ -27,8 +27,8 @@ const EMBEDDED: &str = "animate animatemotion animatetransform circle clippath d
     mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover polygon \
     polyline radialgradient rect textpath tspan";
 
-/// The elements with a name of one letter that need an end tag. Without the end tag, such a tag is
-/// more likely part of a password.
+/// The elements with a name of one letter that need an end tag. If the end tag is missing, the tag
+/// is more likely part of a password.
 const SHORT: &str = "a b i q s u";
 
 /// A tag in a text.
@@ -112,15 +112,15 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Returns whether this name, in lower case, is that of an element of HTML, or of one that HTML may
-/// contain.
+/// Returns whether a lower-case name is that of an element of HTML, SVG or `MathML` in the lists
+/// above.
 fn is_known(name: &str) -> bool {
     [BLOCKS, VERBATIM, INLINE, EMBEDDED]
         .iter()
         .any(|list| is_in(list, name))
 }
 
-/// Returns the offset after the `>` that ends a tag. A `>` in quotes does not end it.
+/// Returns the offset behind the `>` that ends a tag. A `>` in quotes does not end the tag.
 pub(super) fn end_of(text: &str) -> Option<usize> {
     let mut quote = None;
     for (offset, character) in text.char_indices() {
@@ -136,7 +136,7 @@ pub(super) fn end_of(text: &str) -> Option<usize> {
 }
 
 /// Replaces each embedded player of `YouTube` and of Vimeo with a link to its video. Returns the
-/// text and whether it had such a player.
+/// new text, and whether a player was replaced.
 pub(super) fn with_links_to_videos(text: &str) -> (String, bool) {
     let mut linked = String::with_capacity(text.len());
     let (mut rest, mut has_player) = (text, false);
@@ -165,7 +165,8 @@ pub(super) fn with_links_to_videos(text: &str) -> (String, bool) {
     (linked, has_player)
 }
 
-/// Returns the text after the end tag of an element; the whole text if there is no end tag.
+/// Returns the text after the end tag of an element. If there is no end tag, returns the whole
+/// text.
 fn after_end_tag<'t>(text: &'t str, name: &str) -> &'t str {
     let end = format!("</{name}>");
     match text.to_ascii_lowercase().find(&end) {
@@ -174,7 +175,8 @@ fn after_end_tag<'t>(text: &'t str, name: &str) -> &'t str {
     }
 }
 
-/// Returns the page of the video that an embedded player shows; `None` for another site.
+/// Returns the address of the page with the video that an embedded player shows; `None` for a
+/// player of another site.
 fn video(source: &str) -> Option<String> {
     let source = source.replace("&amp;", "&");
     let source = match source.strip_prefix("//") {

@@ -1,7 +1,7 @@
 //! Inserts values into a text of a host so that they are never read as formatting.
 //!
-//! While the text is rendered, a [`mark`] stands for each value. A mark is one word of letters, so
-//! a value cannot change the formatting of the text.
+//! While a text is rendered, a [`mark`] represents each value. A mark is one word of letters, so a
+//! value cannot change the formatting of the text.
 
 /// The start and the end of a mark. Markdown gives no meaning to letters alone.
 const MARK: (&str, &str) = ("zqvalue", "qz");
@@ -10,14 +10,14 @@ const MARK: (&str, &str) = ("zqvalue", "qz");
 /// are removed.
 const NUMBER_SCHEMES: [&str; 3] = ["tel:", "sms:", "whatsapp:"];
 
-/// Returns the mark that stands for the value with this index.
+/// Returns the mark that represents the value with this index.
 #[must_use]
 pub fn mark(index: usize) -> String {
     format!("{}{index}{}", MARK.0, MARK.1)
 }
 
-/// Replaces the marks in rendered HTML by their values, as text. Inside of a link's address, a
-/// value is percent-encoded.
+/// Replaces the marks in rendered HTML by their values as plain text. Inside the address of a link,
+/// a value is percent-encoded.
 pub(super) fn insert_values(html: &str, values: &[String]) -> String {
     let mut output = String::with_capacity(html.len());
     let mut rest = html;
@@ -46,8 +46,8 @@ pub(super) fn insert_values(html: &str, values: &[String]) -> String {
     output
 }
 
-/// Returns the unfinished address of a link or a picture that HTML ends with; `None` if it does not
-/// end in an address.
+/// Returns the address of a link or a picture if the HTML ends inside of this address; otherwise
+/// `None`.
 fn address(html: &str) -> Option<&str> {
     let tag = html.rfind('<').map_or("", |offset| &html[offset..]);
     let (name, value) = tag.rsplit_once("=\"")?;

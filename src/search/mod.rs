@@ -1,17 +1,19 @@
 //! The operation `search`, which finds resources and records that the caller can see by their names
 //! (rules: records#search). `rank.rs` decides which names match, and in which order.
 //!
-//! This process reads every name of the organization, folds it and compares it. So both databases
-//! give the same results, and neither needs Unicode functions. Reading is cheap, because no
-//! document is decoded. The names of records, steps and manuals, which are many, are columns that
-//! the database derives from the document. SQLite reads them from an index that contains nothing
-//! else. PostgreSQL stores them in the row and need not unpack the document. Portals and brandings
-//! are few.
+//! The search reads every name of the organization from the database. It folds and compares the
+//! names in this process. So both databases give the same results, and neither needs Unicode
+//! functions. Reading is cheap, because no document is decoded. The names of records, steps and
+//! manuals, which are many, are columns that the database derives from the document. SQLite reads
+//! these columns from an index that contains nothing else. PostgreSQL stores them in the row and
+//! need not unpack the document. Portals and brandings are few, so their names are read from the
+//! documents.
 //!
-//! Two alternatives were rejected. A table of folded names, written with every resource, would save
-//! the folding, which is the smaller part of the work. It would need a second row for each record,
-//! code in every module, and a migration of existing rows. The databases' full-text indexes find
-//! whole words only, and the two databases find different ones.
+//! Two alternatives were rejected. The first is a table of folded names that every write of a
+//! resource updates. It would save the folding, which is the smaller part of the work. It would
+//! need a second row for each record, code in every module, and a migration of existing rows. The
+//! second is the databases' full-text indexes. They find whole words only, and the two databases
+//! find different words.
 
 mod rank;
 
@@ -40,8 +42,8 @@ use crate::translations::ENGLISH;
 /// Finds resources and records by their names.
 pub(crate) const SEARCH: OperationName<Vec<FoundRow>> = OperationName::new("search");
 
-/// Maximum number of reservations that are compared. If more guests match, the newest stays are
-/// compared.
+/// Maximum number of reservations whose names are compared with the query. If more reservations
+/// match the pattern of the SQL query, the newest stays are compared.
 const MAX_RESERVATIONS: i64 = 500;
 
 store::statements! {
@@ -182,7 +184,7 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<FoundRow>>
     Ok(best.into_sorted().into_iter().map(FoundRow::from).collect())
 }
 
-/// Compares the steps by their nicknames and by the titles that guests see.
+/// Compares the query with the steps' nicknames and with the titles that guests see.
 fn offer_steps(
     context: &mut Context<'_, '_>,
     coverage: &Coverage,
@@ -274,8 +276,8 @@ fn offer_records(
     Ok(())
 }
 
-/// Adds the reservations whose reference is the query, and compares others by the names of their
-/// guests.
+/// Adds the reservations that the query refers to, for example by a booking code. Compares all
+/// other reservations by the names of their guests.
 fn offer_reservations(
     context: &mut Context<'_, '_>,
     referred_ids: Vec<Uuid>,
@@ -336,8 +338,8 @@ impl NamedStay {
     }
 }
 
-/// The assignments of the steps or the manuals, for a limited caller. It is empty for other
-/// callers, because they see everything.
+/// The assignments of the steps or of the manuals, for a limited caller. The map is empty for an
+/// unlimited caller, who sees all of them.
 struct LimitedAssignments(HashMap<Uuid, Vec<Target>>);
 
 impl LimitedAssignments {

@@ -1,14 +1,14 @@
 //! Decides which names match a query, and in which order (rules: records#search).
 //!
 //! A query and a name are compared [folded](fold). If either has hyphens, they are also compared
-//! without hyphens. The fit is the first rule of [`Fit`] that holds.
+//! without hyphens. The fit is the first value of [`Fit`] that describes the match.
 //!
-//! A word of the query may be a word for a type of result ([`FoundType::is_called`]), which is a
-//! hint. For results of that type, only the other words of the query need to match. Results of
-//! other types that match only these other words come last.
+//! A word of the query can be a word for a type of result ([`FoundType::is_called`]), such as
+//! `guest`. The word is then a hint at this type. For results of this type, only the other words of
+//! the query need to match. Results of other types that match only these other words come last.
 //!
 //! Results are ordered by fit, length of the name, order of [`FoundType`], name and id. So the
-//! order does not depend on where the names were read.
+//! order does not depend on the table from which a name was read.
 
 use std::borrow::Cow;
 use std::collections::BinaryHeap;
@@ -75,7 +75,7 @@ pub enum Fit {
     Substring,
     /// The name contains every word of the query.
     Words,
-    /// A word of the name begins with the query, if only the letters and digits of both are
+    /// A word of the name begins with the query if only the letters and digits of both are
     /// compared: `lamorada` and "La Morada".
     RunTogether,
 }
@@ -89,7 +89,7 @@ pub struct Query {
     joined: Option<SearchTerms>,
 }
 
-/// A text to search for, in the forms that the rules need.
+/// A text to search for, in the forms that the values of [`Fit`] need.
 #[derive(Debug)]
 struct SearchTerms {
     whole: String,
@@ -98,7 +98,8 @@ struct SearchTerms {
 }
 
 impl Query {
-    /// Prepares a query. Returns `None` if folding leaves nothing, because every name would match.
+    /// Prepares a query. Returns `None` if nothing remains of the query after folding, because
+    /// every name would match.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Self::of_folded(fold(text))
@@ -147,7 +148,7 @@ impl Query {
 }
 
 impl SearchTerms {
-    /// Prepares a text. Returns `None` if the text is empty.
+    /// Prepares a text to search for. Returns `None` if the text is empty.
     fn of(whole: String) -> Option<Self> {
         let words = whole
             .split([' ', ','])
@@ -206,9 +207,10 @@ fn without_hyphens(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the rest of a name from each word that begins with the first letter of `text`. A word
-/// begins after any character that is neither a letter nor a digit. The letter is compared first,
-/// because the test of the character before it needs a Unicode table and is slower.
+/// Returns, for each word of a name that begins with the first letter of `text`, the rest of the
+/// name from this word on. A word begins after any character that is neither a letter nor a digit.
+/// The letter is compared before the character in front of it, because the test of that character
+/// needs a Unicode table and is slower.
 fn words_like<'n>(name: &'n str, text: &str) -> impl Iterator<Item = &'n str> {
     let offsets = text
         .chars()
@@ -228,10 +230,11 @@ fn begins_with_letters(rest: &str, letters: &str) -> bool {
         .all(|letter| name_letters.next() == Some(letter))
 }
 
-/// A result. Its derived order, with smaller results first, is the order of search results.
+/// A result. Its derived order is the order of search results: smaller results come first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
-    /// Whether the name matches only if the words for other types are left out of the query.
+    /// Whether the name matches only after the words that hint at other types are removed from the
+    /// query.
     pub is_without_hints: bool,
     /// How the name matches.
     pub fit: Fit,
@@ -252,9 +255,9 @@ pub struct BestHits {
     /// The query without any hints, for results of types at which it does not hint.
     rest: Option<Query>,
     limit: usize,
-    /// The results, with the worst on top.
+    /// The best results so far, with the worst of them on top of the heap.
     hits: BinaryHeap<Hit>,
-    /// Buffer for folded names.
+    /// Buffer for the folded name that is compared, reused for each name.
     folded: String,
 }
 
@@ -290,8 +293,8 @@ impl BestHits {
             .map_or(&self.query, |(_, rest)| rest)
     }
 
-    /// Returns how a name matches, and whether it matches only if the words for other types are
-    /// left out of the query.
+    /// Returns how a name matches, and whether it matches only after the words that hint at other
+    /// types are removed from the query. Returns `None` if the name does not match.
     fn fit(&mut self, found_type: FoundType, text: &str) -> Option<(bool, Fit)> {
         fold_into(text, &mut self.folded);
         let hinted = self
@@ -307,9 +310,9 @@ impl BestHits {
         fit.or_else(|| self.rest.as_ref()?.fit(&self.folded).map(|fit| (true, fit)))
     }
 
-    /// Adds a result if its name or its other name matches and it is among the best so far. The
-    /// better fit of the two names counts, but the order uses the first one. `may_see` is called
-    /// only for such a result.
+    /// Adds a result if one of its names matches and the result is among the best so far. The
+    /// better fit of the two names counts, but the length and text of `name` decide the order.
+    /// `may_see` is called only for a result that would be added.
     pub fn offer(
         &mut self,
         found_type: FoundType,
@@ -354,7 +357,8 @@ impl BestHits {
         }
     }
 
-    /// Adds a result whose reference is the query. It counts as an exact fit.
+    /// Adds a result that the query refers to, for example by its id. The result counts as an exact
+    /// fit.
     pub fn add_exact(&mut self, found_type: FoundType, id: Uuid, name: &str) {
         self.hits.push(Hit {
             is_without_hints: false,
@@ -509,7 +513,8 @@ mod tests {
         );
     }
 
-    /// Computes a fit in a simple way, with and without hyphens.
+    /// Computes the fit of a name in a simple way, once with and once without hyphens, as a
+    /// comparison for the tests.
     fn literal_fit(query: &str, name: &str) -> Option<Fit> {
         let (query, name) = (fold(query), fold(name));
         let without = |text: &str| text.replace(is_hyphen, "");
@@ -522,7 +527,7 @@ mod tests {
         .min()
     }
 
-    /// Computes the six fits in a simple way, on lists of characters.
+    /// Computes the fit of a name in a simple way, on lists of characters.
     fn literal_plain(query: &str, name: &str) -> Option<Fit> {
         let (query, name): (Vec<char>, Vec<char>) =
             (query.chars().collect(), name.chars().collect());
