@@ -262,8 +262,8 @@ fn english_view(context: &mut Context<'_, '_>, category: &StoredCategory) -> Res
     Ok(category.view(&texts))
 }
 
-/// Fails with 409 if a category that is not in `own` has this English title, ignoring case and
-/// surrounding spaces.
+/// Fails with 409 if a category has this English title, ignoring case and surrounding spaces. The
+/// categories in `own` are not compared.
 pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &str) -> Result<()> {
     let others = categories::in_order(context)?
         .into_iter()

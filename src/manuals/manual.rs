@@ -272,7 +272,7 @@ impl ManualFields {
             return Err(covers.iter().map(issue).collect());
         }
         let image = url.or(record);
-        // Setting one kind of cover removes the other.
+        // A new image removes the icon, and a new icon removes the image.
         Ok(match (image.sets(), icon.sets()) {
             (true, _) => CoverChange {
                 image,

@@ -137,8 +137,8 @@ impl VisibilityInput {
         };
         let count = anchor.direction() * i64::from(number.unwrap_or(0));
         match unit.unwrap_or_default() {
-            // The date is shifted, not the timestamp. So the local time stays the same when the
-            // clocks change.
+            // The date is shifted, not the timestamp. So the local time does not change with the
+            // clocks.
             Unit::Day => self.at_local(
                 date.saturating_add(SignedDuration::from_hours(24 * count)),
                 time,

@@ -2,8 +2,8 @@
 //! read them as they were typed (rules: manuals#texts-as-hosts-write-them).
 //!
 //! Hosts write codes such as `*1234#`, `5*6*7#` and `<b3ach>`. Markdown would read their special
-//! characters as formatting and hide them. This file therefore writes new Markdown in which only
-//! clear formatting is left unescaped. Terms such as *delimiter run* are those of `CommonMark`.
+//! characters as formatting and hide them. So this file writes new Markdown in which everything but
+//! clear formatting is escaped. Terms such as *delimiter run* are those of `CommonMark`.
 
 use super::tags::Tag;
 
@@ -468,7 +468,8 @@ impl Blocks {
     }
 }
 
-/// The two characters on either side of a delimiter run, the nearest first.
+/// The two nearest characters before a delimiter run, and the two nearest after it. The character
+/// next to the run is the first of each pair.
 struct SurroundingCharacters {
     before: [Option<char>; 2],
     after: [Option<char>; 2],

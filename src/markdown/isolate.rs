@@ -1,4 +1,4 @@
-//! Keeps numbers and codes readable in texts that are written from right to left.
+//! Makes numbers and codes readable in texts that are written from right to left.
 //!
 //! The punctuation of a number has no direction of its own. In a Hebrew sentence, `*4321#` would be
 //! displayed as `4321#*`, and the groups of `+34 600 123 456` in reverse order. So this file puts

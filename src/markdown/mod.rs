@@ -2,9 +2,9 @@
 //! module turns a text of a host into HTML.
 //!
 //! A text is shown as it was typed, except for clear formatting ([`guard`]). HTML tags that are not
-//! on the list of harmless elements are dropped. Numbers keep their order in texts that are written
-//! from right to left ([`isolate`]). Values that are inserted into a text are never read as
-//! formatting ([`values`]).
+//! on the list of harmless elements are dropped. The parts of a number are shown in their order
+//! even in texts that are written from right to left ([`isolate`]). Values that are inserted into a
+//! text are never read as formatting ([`values`]).
 
 mod guard;
 mod isolate;

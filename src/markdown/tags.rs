@@ -14,7 +14,7 @@ const BLOCKS: &str = "address article aside base basefont blockquote body captio
 /// The elements whose content is not Markdown, up to the end tag.
 const VERBATIM: &str = "pre script style textarea";
 
-/// The other elements of HTML, including obsolete ones.
+/// All elements of HTML that are not in the two lists above, including obsolete ones.
 const INLINE: &str = "a abbr acronym applet area audio b bdi bdo big blink br button canvas cite \
     code data datalist del dfn em embed font i img input ins kbd label map mark marquee math meta \
     meter nobr noscript object output path picture progress q rp rt ruby s samp select slot small \

@@ -6,8 +6,8 @@
 /// The start and the end of a mark. Markdown gives no meaning to letters alone.
 const MARK: (&str, &str) = ("zqvalue", "qz");
 
-/// The schemes of links to a phone number. In such a link, a plus sign is not encoded and blanks
-/// are removed.
+/// The schemes of links to a phone number. In the address of these links, a plus sign is not
+/// encoded and blanks are removed.
 const NUMBER_SCHEMES: [&str; 3] = ["tel:", "sms:", "whatsapp:"];
 
 /// Returns the mark that represents the value with this index.

@@ -258,7 +258,7 @@ fn save(
 }
 
 /// Writes a branding that links the same callout as before. A new row gets `updated_at` as its
-/// `created_at`; an update keeps the stored `created_at`.
+/// `created_at`. An update does not change the stored `created_at`.
 fn put(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
     let doc = store::Value::json(branding)?;
     context.execute_deferred(

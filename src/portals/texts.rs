@@ -1,5 +1,5 @@
-//! The texts that portals and brandings link, and the checks on a change of such a text by any
-//! operation.
+//! The texts that portals and brandings link, and the checks when any operation changes one of
+//! these texts.
 
 use std::collections::HashSet;
 

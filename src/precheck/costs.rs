@@ -1,10 +1,11 @@
 //! The costs of a step for the guest, read from synchronized records (rules:
-//! pre-check-in#deposits). They are the deposit, the waivers offered in place of it, and the fees.
+//! pre-check-in#deposits). They are the deposit, the waivers that a guest can choose instead of the
+//! deposit, and the fees.
 //!
-//! The amount of a waiver or a fee is the `amountCents` of its record, or else the `priceCents`. It
-//! is null if the record has neither. Amounts are in the minor unit of their currency. Every amount
-//! has a currency: that of the charged account, else that of the record, else that of the
-//! organization.
+//! The amount of a waiver or a fee is the `amountCents` of its record, or else the `priceCents`.
+//! The amount is null if the record has neither field. Amounts are in the minor unit of their
+//! currency. Every amount has a currency: the currency of the charged account, else of the record,
+//! else of the organization.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -492,7 +493,7 @@ mod tests {
             let read: Vec<_> = choices.iter().map(|choice| choice.amount_cents).collect();
             assert_eq!(read, offered, "{is_on} {has_waivers}");
             // Even if waivers are enabled, the deposit is charged on the account for deposits, not
-            // on that for waivers.
+            // on the account for waivers.
             for choice in choices {
                 assert_eq!(
                     (choice.payment_account_id, choice.currency.as_str()),

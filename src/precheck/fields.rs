@@ -180,7 +180,8 @@ pub fn issues(step: &Step, sent: RequestedRuleFields, base: &[&str]) -> Vec<Issu
     issues
 }
 
-/// Returns the missing field that keeps the step from being active (rules: steps#activation).
+/// Returns the name of a missing field without which the step cannot be active (rules:
+/// steps#activation).
 #[must_use]
 pub fn missing_configuration(step: &Step) -> Option<&'static str> {
     let Step {

@@ -16,8 +16,8 @@ use super::identity::age_on;
 use super::step::Step;
 use super::step_type::{AnswerForm, StepType};
 
-/// Field names that the service itself uses for each guest of `other_guests`, so no step can ask
-/// for them.
+/// Names of fields that the service adds to each guest of `other_guests`. A step cannot ask for a
+/// field with one of these names.
 pub(super) const RESERVED: [&str; 2] = ["id", "isRemoved"];
 
 /// Guests by their part in the booking.

@@ -1,5 +1,5 @@
-//! The consequences of identity checks (rules: steps#identity-checks): the checks, the policy of an
-//! organization about them, and the verdict on a provider's report.
+//! The consequences of identity checks (rules: steps#identity-checks). This file defines the
+//! checks, an organization's policy about them, and the verdict on a provider's report.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -37,8 +37,8 @@ enum ActionChoice {
 
 use ActionChoice::{Fixed, Free, NoRetake};
 
-/// For each check: its name, its default action, whether the organization can choose another
-/// action, and a description of the finding.
+/// For each check: its name, its default action, the choice of other actions that an organization
+/// has, and a description of the finding if the check is flagged.
 const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     (
         "document_not_official",
@@ -120,7 +120,7 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     ),
 ];
 
-/// The check that needs `minimumGuestAge`.
+/// The check that needs a value in the field `minimumGuestAge`.
 pub const UNDERAGE: &str = "guest_underage";
 /// The check that is raised when a guest fails a second time.
 pub const RETAKE_LIMIT: &str = "retake_limit";
@@ -173,14 +173,14 @@ pub fn identity_verdict(
     }
 }
 
-/// Returns the age below which a guest is flagged; `None` where the policy ignores the age.
+/// Returns the age in years below which a guest is flagged; `None` if the policy ignores the age.
 #[must_use]
 pub fn flagged_below(policy: Option<&IdentityFlagPolicy>, minimum: Option<u32>) -> Option<u32> {
     minimum.filter(|_| needs_minimum_age(policy))
 }
 
-/// Returns the age in years that a person has on a day. A person born on 29 February becomes a
-/// year older on 1 March where the year has no such day.
+/// Returns the age in years that a person has on a day. In a year without 29 February, a person
+/// born on that day becomes a year older on 1 March.
 #[must_use]
 pub fn age_on(birth: Date, day: Date) -> i32 {
     let is_before_birthday = (day.month(), day.day()) < (birth.month(), birth.day());
@@ -326,7 +326,7 @@ mod tests {
     }
 
     proptest! {
-        /// Checks that the verdict on a report follows from the actions of the checks that the
+        /// Checks that the verdict on a report agrees with the actions of the checks that the
         /// report raises.
         #[test]
         fn a_verdict_agrees_with_the_sentences(

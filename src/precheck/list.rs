@@ -196,7 +196,8 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
 struct ListedStep {
     sort_key: SortKey,
     summary: String,
-    /// The whole step; `None` for types whose row does not depend on the organization's accounts.
+    /// The whole step. `None` for a step of a type whose row does not depend on the organization's
+    /// accounts.
     document: Option<Step>,
 }
 

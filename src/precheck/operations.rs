@@ -114,8 +114,8 @@ fn example_of_fields() -> StepGuestFields {
     }
 }
 
-/// Field names that clients often send as texts although questions and options have no such fields,
-/// each with the error message. A question or an option links its text by id.
+/// Field names that clients often send with a text, although questions and options have no fields
+/// of these names. A question or an option links its text by id. Each name has an error message.
 const MISNOMERS: [(&str, &str); 4] = [
     ("questions.text", TEXT_OF_QUESTION),
     ("questions.title", TEXT_OF_QUESTION),
@@ -484,7 +484,8 @@ impl StepDraft {
     }
 }
 
-/// Returns the language that a title is stored under: any English variant counts as English.
+/// Returns the language under which a title is stored. This is English if no language is given, or
+/// a variant of English.
 fn title_language(language: Option<&str>) -> String {
     let tag = language
         .and_then(engine::format::language)
@@ -496,8 +497,8 @@ fn title_language(language: Option<&str>) -> String {
     }
 }
 
-/// Writes the heading (rules: steps#titles, 5). Without a language, the text is the English one,
-/// and the other languages are translated again.
+/// Writes the text of the heading (rules: steps#titles, 5). If the request names no language, the
+/// text is English, and is translated again into all other languages.
 fn write_title(
     context: &mut Context<'_, '_>,
     step: &mut Step,

@@ -349,7 +349,8 @@ pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issu
         .collect()
 }
 
-/// Builds a stored question from the ids that a sent question names; `None` for a new question.
+/// Builds a question with the ids that a sent question and its options name, as if it were stored.
+/// Returns `None` for a new question.
 fn stored_question(input: &QuestionInput) -> Option<Question> {
     let options = input.options.iter().flatten().filter_map(|option| {
         Some(QuestionOption {
@@ -763,8 +764,8 @@ mod tests {
     }
 
     proptest! {
-        /// If a client sends back some of the stored questions in their order and without
-        /// conditions, these questions keep their ids, and the others are deleted.
+        /// A client sends back some of the stored questions, in their order and without conditions.
+        /// These questions have the same ids as before, and all others are deleted.
         #[test]
         fn omitted_questions_are_removed_and_others_keep_their_ids(kept in prop::collection::vec(any::<bool>(), 2), options in prop::collection::vec(any::<bool>(), 2)) {
             prop_assume!(options.contains(&true));

@@ -1,4 +1,4 @@
-//! The state of a step for a guest, derived from the guest's data and from the last report of
+//! The state of a step for a guest. It follows from the guest's data and from the last report of
 //! another system.
 
 use schemars::JsonSchema;
@@ -145,7 +145,7 @@ mod tests {
     }
 
     proptest! {
-        /// The last report decides the state of a step, unless the guest has uploaded files since
+        /// The last report decides the state of a step, unless the guest has uploaded files after
         /// the report.
         #[test]
         fn a_report_decides(

@@ -1,5 +1,5 @@
-//! Values that follow from the fields of a step: how its agreement is signed, which system carries
-//! the step out, and which records and texts it links.
+//! Values that follow from the fields of a step, such as the way in which its agreement is signed,
+//! the system that carries it out, and the records and texts that it links.
 
 use uuid::Uuid;
 
@@ -54,9 +54,9 @@ impl Step {
         self.step_type == StepType::Agreement && self.agreement.is_mandatory_signing
     }
 
-    /// Returns how the agreement is signed. Without an agreement type, the template of an
-    /// e-signature provider decides. If the step has templates of both providers, `esign_a` takes
-    /// precedence.
+    /// Returns the way in which the agreement is signed. If the step has no agreement type, its
+    /// template of an e-signature provider decides. If it has templates of both providers,
+    /// `esign_a` decides.
     #[must_use]
     pub fn effective_agreement_type(&self) -> AgreementType {
         let agreement = &self.agreement;
@@ -93,7 +93,7 @@ impl Step {
             && !has_written_text()
     }
 
-    /// Returns the texts that head the agreement: its title and its subtitle.
+    /// Returns the ids of the texts above the agreement: its title and its subtitle.
     #[must_use]
     pub fn agreement_heading(&self) -> [Option<Uuid>; 2] {
         let agreement = &self.agreement;
@@ -111,7 +111,8 @@ impl Step {
         }
     }
 
-    /// Returns the document types that a guest must upload; empty if the step takes no files.
+    /// Returns the document types that a guest must upload. The list is empty if guests upload no
+    /// files in the step.
     #[must_use]
     pub fn required_documents(&self) -> &[String] {
         if self.step_type.takes_files() {

@@ -1,8 +1,8 @@
 //! The types of steps, and the ways in which they differ (rules: steps#fields).
 //!
 //! A type is declared once, in [`StepType::definition`]. All other code uses the methods below and
-//! matches exhaustively over the values that they return. If you add a value, the compiler names
-//! each place that must handle it.
+//! matches exhaustively over their return values. If you add a value, the compiler reports each
+//! match that must handle it.
 
 engine::stored_enum! {
     /// The type of a step.
@@ -311,7 +311,8 @@ impl StepType {
         self.definition().review
     }
 
-    /// Whether a step of this type can hold a submission for staff review (rules: steps#review).
+    /// Returns whether a step of this type can flag a submission, so that it waits for staff review
+    /// (rules: steps#review).
     #[must_use]
     pub const fn is_reviewable(self) -> bool {
         match self.review_rule() {

@@ -31,7 +31,7 @@ pub struct TargetingInput {
     pub booked_on: Date,
     /// The booking channel.
     pub channel: String,
-    /// Whether the guest stayed before.
+    /// Whether the guest is a returning guest.
     pub is_returning: bool,
 }
 
@@ -186,7 +186,7 @@ mod tests {
             .count()
     }
 
-    /// Applies the rules one by one. This is a second implementation, with which the tests compare
+    /// Applies the rules one after another, as a second implementation with which the tests compare
     /// `decide` (rules: steps#targeting).
     fn gets_the_step(rules: &Targeting, stay: &TargetingInput) -> bool {
         if rules.is_always_shown {

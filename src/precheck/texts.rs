@@ -1,4 +1,4 @@
-//! The texts that steps link, and the checks on a change of such a text by any operation.
+//! The texts that steps link, and the checks when any operation changes one of these texts.
 
 use std::collections::HashSet;
 
@@ -65,7 +65,8 @@ impl TextRules for StepTexts {
         context.require(Permission::ModifyTasks)
     }
 
-    /// A new heading in any language counts as a change of the step, as in the operations on steps.
+    /// A new heading in any language counts as a change of the step, also if an operation on
+    /// translations writes it.
     fn changed(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
         for mut step in records::steps_by_id(context, change.things(|field| field == HEADING))? {
             step.updated_at = step.updated_at.advanced_to(context.now());

@@ -1,8 +1,8 @@
 //! Placeholders in guest-facing texts: `{{property.name}}`, `{{custom.Door code}}` (rules:
 //! translations#placeholders).
 //!
-//! This file defines placeholders and their names, and keeps them unchanged in machine
-//! translations. `guest/placeholders.rs` fills in the values of a stay.
+//! This file defines placeholders and their names, and ensures that a machine translation contains
+//! them unchanged. `guest/placeholders.rs` fills in the values of a stay.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -228,8 +228,8 @@ fn ambiguous(whole: &str) -> Reason {
     )
 }
 
-/// A text whose placeholders are replaced by numbers in double braces, which translators usually
-/// keep.
+/// A text whose placeholders are replaced by numbers in double braces. Translators usually do not
+/// change these numbers.
 pub(super) struct NumberedText<'t> {
     /// The text for the translator.
     pub text: String,

@@ -43,7 +43,7 @@ struct TranslationResponse {
     translated_text: String,
 }
 
-/// The reason that a translation failed, for the log. It contains neither the text nor the key.
+/// The cause of a failed translation, for the log. It contains neither the text nor the key.
 #[derive(Debug)]
 pub(super) struct TranslationFailure {
     /// The status of the response; `None` if there was no response.
@@ -97,9 +97,9 @@ impl TranslationClient {
             .unwrap_or_else(|_| Err(TranslationFailure::timed_out()))
     }
 
-    /// Translates the parts of a text between its placeholders one by one. This is for a translator
-    /// that does not keep numbers in braces. The result reads less well, because the translator
-    /// does not see whole sentences.
+    /// Translates the parts of a text between its placeholders one after another. This is for a
+    /// translator that changes or drops numbers in braces. The result reads less well, because the
+    /// translator does not see whole sentences.
     async fn translate_pieces(
         &self,
         text: &str,

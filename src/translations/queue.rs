@@ -112,7 +112,7 @@ pub(super) struct TranslationClaim {
 pub(super) enum JobOutcome {
     /// The translation was written.
     Written,
-    /// The stored version was written by hand, so it was kept.
+    /// The stored version was written by hand, so the translation was discarded.
     Kept,
     /// The English text has changed or was deleted, or the job was cancelled.
     Outdated,

@@ -66,8 +66,8 @@ impl TextForm {
         }
     }
 
-    /// Returns the form that a text must have to satisfy two fields: the smaller maximum length,
-    /// and trimmed if either field is trimmed.
+    /// Returns the form of a text that two fields show. Its maximum length is the smaller one of
+    /// both fields, and it is trimmed if either field is trimmed.
     fn and(self, other: Self) -> Self {
         Self {
             max_length: self.max_length.min(other.max_length),
@@ -147,7 +147,7 @@ impl TextChange<'_> {
 
 /// A module's rules for the texts that its resources show.
 pub(crate) trait TextRules: Send + Sync {
-    /// Returns the source tables of the module's texts. No two modules share a table.
+    /// Returns the source tables of the module's texts. A source table belongs to one module only.
     fn sources(&self) -> &'static [SourceTable];
 
     /// Returns the form that the text of a field must have.
@@ -507,8 +507,8 @@ pub(crate) struct CheckedText {
 /// The resource whose operation writes a text, and the path of the text in the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextWriter<'w> {
-    /// The resource whose own operation writes the text. That operation checks the text for the
-    /// resource, and records the change. `None` for an operation on texts.
+    /// The resource whose operation writes the text. That operation checks the text for the
+    /// resource, and records the change. `None` if an operation on translations writes the text.
     pub thing: Option<Uuid>,
     /// The path of the text in the request.
     pub path: &'w [&'w str],
@@ -577,8 +577,8 @@ impl CheckedText {
         self.is_change
     }
 
-    /// Writes the text, treats the other languages according to `others`, and records the change in
-    /// the resources that show the text.
+    /// Writes the text, and records the change in the resources that show it. `others` says which
+    /// other languages are translated again.
     pub(crate) fn write_checked(
         self,
         context: &mut Context<'_, '_>,

@@ -1,5 +1,5 @@
 //! The built-in texts for guests in the guest's language, and the formats of dates and amounts. A
-//! page shows a built-in text where the organization has not written a text of its own.
+//! page shows a built-in text where the organization has not written another text.
 //!
 //! The sources of the texts are in `texts/`, with one folder for each language. The crate `texts`
 //! makes a table of the texts of each language from them.

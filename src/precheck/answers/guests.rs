@@ -27,8 +27,8 @@ const MAX_OTHER_GUESTS: usize = 50;
 const TOO_MANY: &str = "must have at most 50 items";
 /// Maximum length of the value of a guest's field, in characters.
 const TEXT_LENGTH: usize = 500;
-/// The fields that are normalized before they are checked and stored: digits become ASCII, and
-/// invisible characters are removed.
+/// The fields that are normalized before they are checked and stored. Normalization converts digits
+/// to ASCII and removes invisible characters.
 const NORMALIZED_FIELDS: [&str; 4] = ["phone", "email", "documentNumber", "postalCode"];
 /// The earliest date of birth that a guest can have.
 pub const FIRST_BIRTH_DATE: Date = Date::constant(1900, 1, 1);
@@ -230,8 +230,9 @@ fn apply_changes(
 }
 
 /// Returns the guests that result from a complete list. An item updates the saved guest with the
-/// same first and last name. If both lists have the same length, an item without such a guest
-/// updates the saved guest at its index, unless both names differ. All other items are new guests.
+/// same first and last name. If both lists have the same length, an item without a saved guest of
+/// that name updates the saved guest at its index, unless both names differ. All other items are
+/// new guests.
 fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut MergeContext<'_>) -> Vec<Value> {
     let mut matched = vec![false; before.len()];
     let mut saved_indexes = vec![None; items.len()];
@@ -316,7 +317,8 @@ fn has_other_names(item: &Value, saved: &Value) -> bool {
     })
 }
 
-/// Adds an issue for each wrong field of a guest. `path` is the path of the guest in the answers.
+/// Adds an issue for each invalid field of one guest. `path` is the path of the guest in the
+/// answers.
 pub(super) fn validate_guest(
     required: &[&str],
     guest: &Object,
@@ -334,7 +336,7 @@ pub(super) fn validate_guest(
     }
 }
 
-/// Adds an issue for each wrong field of the other guests.
+/// Adds an issue for each invalid field in the answers about the other guests.
 pub(super) fn validate_other_guests(
     required: &[&str],
     answers: &Object,
@@ -624,8 +626,8 @@ mod tests {
         }
 
         /// A sent list without ids and names is merged by position if it is as long as the saved
-        /// one: each guest keeps its id. A list of another length replaces all guests. Without a
-        /// list, nothing changes.
+        /// list. Each saved guest then has the same id as before. A list of another length replaces
+        /// all guests. Without a list, nothing changes.
         #[test]
         fn guests_without_names_are_merged_by_place(saved in vec(guest(), 0..4), sent in prop::option::of(vec(guest(), 0..4))) {
             let saved: Vec<Value> = nameless(saved);
@@ -648,7 +650,8 @@ mod tests {
             }
         }
 
-        /// For every input, no guest has a field of another guest, and ids are unique.
+        /// For every input, no guest gets a field of another guest, and the ids of guests are
+        /// unique.
         #[test]
         fn guests_are_never_mixed(
             saved in vec(person(), 0..4), sent in vec((person(), prop::option::of(0..4_usize)), 0..4), is_change: bool,

@@ -107,7 +107,7 @@ fn is_answered(question: &Question, answers: &Object) -> bool {
     }
 }
 
-/// Adds an issue for each wrong answer.
+/// Adds an issue for each answer that its question does not allow.
 pub(super) fn validate_questions(
     questions: &[Question],
     answers: &Object,
