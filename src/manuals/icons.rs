@@ -13,7 +13,8 @@ use serde_json::json;
 pub(crate) const SEARCH_COVER_ICONS: OperationName<CoverIcons> =
     OperationName::new("searchCoverIcons");
 
-/// The name and the tags of each icon. `data/README.md` gives their source and licence.
+/// The name and the tags of each icon. `data/README.md` gives the source and the licence of the
+/// icons.
 const CATALOGUE: &str = include_str!("../../data/icons.json");
 
 /// All names in alphabetical order. Names are lower case.

@@ -81,7 +81,7 @@ fn delete(context: &mut Context<'_, '_>, input: ById) -> Result<DeletedObject> {
         Ok((row.get(0)?, row.get(1).map(|Json(data)| data)?))
     };
     let mut remaining = rows.iter().map(read).collect::<Result<Vec<_>>>()?;
-    // The platform may send any number as position, so positions are compared as floats.
+    // The platform can send any number as a position, so positions are compared as floats.
     let position = |data: &Object| data.get("position").and_then(Value::as_f64).unwrap_or(0.0);
     remaining.sort_by(|(_, one), (_, other)| position(one).total_cmp(&position(other)));
     for (position, (id, mut data)) in remaining.into_iter().enumerate() {
@@ -133,8 +133,8 @@ fn scope(instruction: &Record) -> Option<Uuid> {
     instruction.field("scopeId")
 }
 
-/// Returns the properties, groups and tags with these ids. A property and a tag can have the same
-/// id, so one id can return several targets.
+/// Returns the targets with these ids: properties, groups and tags. A property and a tag can have
+/// the same id, so the result can contain several targets for one id.
 fn targets_of(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     for row in context.rows(&SCOPES, values![ids])? {

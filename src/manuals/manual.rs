@@ -240,7 +240,8 @@ pub enum CoverImage {
 }
 
 impl ManualFields {
-    /// Returns the change of the cover, or the issues of a request with more than one cover.
+    /// Returns the change of the cover that the request asks for, or the issues of a request with
+    /// more than one cover.
     pub fn cover(&self, base: &[&str]) -> Result<CoverChange, Vec<Issue>> {
         let url = Patch::of(&self.image_url, |url| {
             (!url.is_empty()).then(|| CoverImage::Url(url.0.clone()))
@@ -286,8 +287,8 @@ impl ManualFields {
         })
     }
 
-    /// Returns the visibility rules of the request, or the issues that concern several of their
-    /// fields.
+    /// Returns the visibility rules of the request, or the issues that concern several fields of a
+    /// rule.
     pub fn rules(&self, base: &[&str]) -> Result<Option<Vec<VisibilityRule>>, Vec<Issue>> {
         self.visibility_rules
             .sent()

@@ -557,8 +557,8 @@ fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: CoverCha
     Ok(())
 }
 
-/// Returns whether the cover is an image that was created for this manual from exactly this
-/// address.
+/// Returns whether the manual's cover is an image that was created for this manual from exactly the
+/// address `url`.
 fn is_cover_from(context: &mut Context<'_, '_>, manual: &Manual, url: &str) -> Result<bool> {
     let Some(id) = manual.answered.image_id.filter(|_| manual.owns_image) else {
         return Ok(false);

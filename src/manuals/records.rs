@@ -16,11 +16,12 @@ use crate::translations;
 store::statements! {
     /// Selects a manual.
     MANUAL = "select doc from manual where organization_id = ?1 and id = ?2";
-    /// Selects every manual by nickname, each with the address of its cover.
+    /// Selects all manuals in the order of nicknames, each with the address of its cover image.
     MANUALS = "select m.doc, i.doc ->> 'url' from manual m
         left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
         where m.organization_id = ?1 order by m.nickname_key, m.created_at, m.id";
-    /// Selects manuals by id in the order of creation, each with the address of its cover.
+    /// Selects the manuals with the given ids in the order of creation, each with the address of
+    /// its cover image.
     AMONG = "select m.doc, i.doc ->> 'url' from manual m
         left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
         where m.organization_id = ?1 and m.id = any(?2) order by m.created_at, m.id";
@@ -36,7 +37,7 @@ store::statements! {
 /// The kind under which links from manuals to records are stored.
 pub(crate) const LINKED_AS: &str = "manual";
 
-/// A manual with the address of its cover.
+/// A manual, and the address of its cover image.
 pub(crate) struct ManualWithCover {
     pub manual: Manual,
     /// The address of the image, if the cover is an image.

@@ -31,7 +31,7 @@ pub enum RuleCategory {
     VerificationStatus,
 }
 
-/// A rule in the database and in responses. It has only the fields of its category.
+/// A visibility rule in the database and in responses. It has only the fields of its category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ruleCategory", rename_all = "snake_case")]
 pub enum VisibilityRule {
@@ -192,7 +192,8 @@ pub struct StayLength {
     pub length_of_stay_to_days: Option<u32>,
 }
 
-/// Booking channels, by their identifiers in reservations.
+/// Two lists of booking channels, by the identifiers that reservations use. One of the lists
+/// applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sources {
@@ -201,7 +202,7 @@ pub struct Sources {
     /// The included channels. Not empty if this list is the one that applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub included_booking_sources: Option<Vec<String>>,
-    /// The excluded channels. May be empty.
+    /// The excluded channels. This list can be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded_booking_sources: Option<Vec<String>>,
 }
@@ -224,7 +225,7 @@ pub struct Verifications {
     pub verification_statuses: Vec<VerificationStatus>,
 }
 
-/// The rules of a manual in a request. They replace all stored rules.
+/// The visibility rules of a manual in a request. They replace all stored rules of the manual.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
 pub struct VisibilityRules(Vec<VisibilityRule>);

@@ -265,7 +265,8 @@ impl JsonSchema for VisibilityRules {
     }
 }
 
-/// Returns a schema that also allows null, which means the same as leaving the field out.
+/// Returns the schema of a value that can also be null. Null means the same as a field that is left
+/// out.
 fn or_null(mut schema: Value) -> Value {
     schema["type"] = json!([schema["type"], "null"]);
     if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {

@@ -98,16 +98,16 @@ impl VisibilityRule {
     }
 }
 
-/// The data of a stay that the rules depend on.
+/// The data of a stay on which the visibility rules depend.
 #[derive(Debug, Clone)]
 pub struct VisibilityInput {
     /// The day of arrival.
     pub check_in: Date,
     /// The day of departure.
     pub check_out: Date,
-    /// Local time from which guests may arrive. `None` is the start of the day.
+    /// Local time from which guests may arrive. `None` means the start of the day.
     pub check_in_time: Option<Time>,
-    /// Local time by which guests must leave. `None` is the end of the day.
+    /// Local time by which guests must leave. `None` means the end of the day.
     pub check_out_time: Option<Time>,
     /// The property's time zone.
     pub zone: TimeZone,
@@ -237,8 +237,9 @@ impl Visibility {
 /// Decides whether a manual with these rules is shown for a stay at a time. If not, returns the
 /// reason of the first rule, in the order of categories, that hides the manual.
 ///
-/// A `relative_date` rule includes its start and excludes its end, so that one manual can replace
-/// another at the same anchor. If the start is not before the end, the manual is never shown.
+/// The period of a `relative_date` rule includes its start and excludes its end. So one manual can
+/// replace another at the same anchor. If the start is not before the end, the manual is never
+/// shown.
 #[must_use]
 pub fn decide(rules: &[VisibilityRule], stay: &VisibilityInput, at: Timestamp) -> Visibility {
     let mut rules: Vec<&VisibilityRule> = rules.iter().collect();

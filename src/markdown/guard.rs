@@ -1,5 +1,5 @@
-//! Finds the formatting in a host's text and escapes all other special characters, so that guests
-//! read them as they were typed (rules: manuals#texts-as-hosts-write-them).
+//! Finds the formatting in a host's text and escapes all other special characters. So guests read
+//! these characters as the host typed them (rules: manuals#texts-as-hosts-write-them).
 //!
 //! Hosts write codes such as `*1234#`, `5*6*7#` and `<b3ach>`. Markdown would read their special
 //! characters as formatting and hide them. So this file writes new Markdown in which everything but
@@ -7,7 +7,7 @@
 
 use super::tags::Tag;
 
-/// The schemes that a link may have.
+/// The schemes that the address of a link may have.
 pub(super) const SCHEMES: [&str; 7] = ["http", "https", "mailto", "tel", "sms", "geo", "whatsapp"];
 
 /// The characters that a backslash escapes here as in Markdown. A backslash before any other
@@ -63,7 +63,7 @@ struct Blocks {
 /// A part of the escaped text.
 enum EscapedPiece {
     Text(String),
-    /// A run of one delimiter character. It is escaped unless it is part of a pair.
+    /// A run of one delimiter character. The run is escaped unless it is part of a pair.
     Run {
         delimiter: char,
         count: usize,
@@ -182,7 +182,7 @@ impl Escaper<'_> {
                 if marker.is_counted {
                     break;
                 }
-                // A star is not escaped here, because [`Self::inline`] escapes it later.
+                // A star is not escaped here, because [`Self::inline`] escapes it afterwards.
                 if !rest.starts_with('*') {
                     self.push("\\");
                 }

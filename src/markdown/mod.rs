@@ -34,7 +34,8 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options.extension.table = true;
     options.extension.autolink = true;
     options.extension.tasklist = true;
-    // Chinese and Japanese texts have no blanks around emphasis, so Markdown would not find it.
+    // Chinese and Japanese texts have no blanks around emphasis. Without this option, the renderer
+    // would not find the emphasis.
     options.extension.cjk_friendly_emphasis = true;
     // A line end in the text remains one in the HTML: a host who writes a door code below an
     // address wants two lines.
@@ -82,8 +83,8 @@ pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Op
     rendered(&markdown, values, language)
 }
 
-/// Renders Markdown as HTML for its author: tags that are dropped for guests are shown as marked
-/// text.
+/// Renders Markdown as HTML for the author of the text. Tags that are dropped for guests are shown
+/// as marked text.
 #[must_use]
 pub fn to_marked_html(text: &str) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));

@@ -36,7 +36,7 @@ const SHORT: &str = "a b i q s u";
 pub(super) struct Tag<'t> {
     /// The name in lower case.
     pub name: String,
-    /// The tag as it was typed, from `<` to `>`.
+    /// The tag as the host typed it, from `<` to `>`.
     pub text: &'t str,
     pub is_end: bool,
 }
@@ -147,8 +147,9 @@ pub(super) fn with_links_to_videos(text: &str) -> (String, bool) {
         let video = player.as_ref().and_then(|tag| video(tag.attribute("src")?));
         rest = if let (Some(tag), Some(video)) = (player, video) {
             has_player = true;
-            // Markdown turns an address with a scheme into a link, even inside of this link, so the
-            // label has no scheme. An underscore in the label must not be read as formatting.
+            // Markdown turns an address with a scheme into a link, even inside of this link. So the
+            // label has no scheme. An underscore in the label must not be read as formatting, so it
+            // is encoded.
             let label = video
                 .trim_start_matches("https://")
                 .trim_start_matches("www.");

@@ -1,4 +1,5 @@
-//! A branding: its fields, which decide the look of the portals that use it (rules: brandings).
+//! A branding: the fields that decide the look of all portals with this branding (rules:
+//! brandings).
 
 use engine::field::{Creatable, HexColor, HttpUrlOrEmpty, Name60, Text2000};
 use engine::moment::Moment;

@@ -1,4 +1,4 @@
-//! A portal: its fields, and the rules about these fields alone (rules: portals).
+//! A portal: its fields, and the rules that involve only these fields (rules: portals).
 
 use engine::error::{Issue, Reason};
 use engine::field::{
@@ -328,8 +328,8 @@ pub fn contact(portal: &Portal) -> Option<(CommunicationMethod, &str)> {
     portal.number_for(method).map(|number| (method, number))
 }
 
-/// Returns the tiles that a guest sees: all except the excluded ones. A portal without a list of
-/// excluded tiles has only the tile for reporting an issue.
+/// Returns the tiles that a guest sees: all except the excluded ones. If the portal has no list of
+/// excluded tiles, the guest sees only the tile for reporting an issue.
 #[must_use]
 pub fn tiles(excluded: Option<&[Tile]>) -> Vec<Tile> {
     match excluded {

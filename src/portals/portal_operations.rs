@@ -31,7 +31,7 @@ store::statements! {
     /// Builds the response of `listPortals` with only the portals whose ids are in `?2`.
     LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
         (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
-    /// Selects those of these ids that are ids of portals.
+    /// Selects those of the given ids that are ids of portals.
     AMONG = "select id from portal where organization_id = ?1 and id = any(?2)";
     /// Selects the ids and the names of the portals with the given ids.
     NAMES = "select id, doc ->> 'name' from portal where organization_id = ?1 and id = any(?2)";
@@ -47,8 +47,8 @@ store::statements! {
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
         updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
-    /// Selects portals with an id after `?2`, in the order of ids, to renew their stored list
-    /// items.
+    /// Selects the portals with an id after `?2`, in the order of ids. They are read in batches to
+    /// renew their stored list items.
     AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a portal.
     PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";
@@ -274,7 +274,7 @@ pub(crate) fn first_missing(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Re
     Ok(ids.into_iter().find(|id| !existing.contains(id)))
 }
 
-/// Returns the names of these portals. Unknown ids are left out.
+/// Returns the names of the portals with these ids. Ids that belong to no portal are left out.
 pub(crate) fn names(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,

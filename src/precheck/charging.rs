@@ -148,9 +148,9 @@ mod tests {
     #[test]
     fn a_deposit_needs_its_own_account_or_the_default() {
         use ConfigurationIssue::MissingPaymentAccount;
-        // Inputs: whether the waiver is on, its account, whether the deposit is on, its account,
-        // whether there is a default account. Results: whether an account is missing, whether the
-        // waiver is usable.
+        // Inputs: whether the waiver is enabled and its account, whether the deposit is enabled and
+        // its account, whether there is a default account. Results: whether an account is missing,
+        // whether the waiver is usable.
         let table = [
             ((false, None, false, None, true), (false, false)),
             ((false, None, false, None, false), (true, false)),

@@ -113,7 +113,7 @@ pub(crate) fn costs(
     };
     if has_deposits {
         let mut waivers: Vec<(Uuid, Object)> = all_records(context, RecordKind::DamageWaiver)?;
-        // Names may be equal or empty, so the id breaks ties.
+        // Two names can be equal or empty, so the id breaks ties.
         waivers.sort_by_cached_key(|(id, data)| (name(data), *id));
         costs.extend(
             of_kind(CostKind::Deposit)
@@ -440,7 +440,7 @@ mod tests {
         ];
         let waivers = [(id(7), data(json!({ "name": "Gold", "priceCents": 1_200 })))];
         // Inputs: whether the waiver is enabled, its account, its minimum number of nights, the
-        // nights of the stay. Result: whether the waiver is offered.
+        // number of nights of the stay. Result: whether the waiver is offered.
         for (is_enabled, account, least, nights, is_offered) in [
             (true, None, 0, 1, true),
             (true, None, 3, 3, true),
@@ -473,7 +473,7 @@ mod tests {
             account(2, true, false, json!({ "currency": "USD" })),
         ];
         // Inputs: whether the security deposit is enabled, its amount, whether waivers are enabled,
-        // the deposit beside waivers. Result: the offered amounts.
+        // the amount of the deposit that is offered beside waivers. Result: the offered amounts.
         for (is_on, amount, has_waivers, with_waivers, offered) in [
             (false, Some(300), false, Some(100), vec![]),
             (true, Some(300), false, Some(100), vec![Some(300)]),

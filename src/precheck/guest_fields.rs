@@ -100,7 +100,8 @@ impl GuestCategory<'_> {
 }
 
 impl GuestPart {
-    /// Returns the guests whose details a step of this type asks for; `None` if it asks for none.
+    /// Returns the part of the guests whose details a step of this type asks for; `None` if it asks
+    /// for no details.
     #[must_use]
     pub const fn asked_in(step_type: StepType) -> Option<Self> {
         match step_type.answer_form() {
@@ -123,7 +124,7 @@ impl GuestFieldRule {
     }
 
     /// Returns whether the rule requires its field of a guest. While the guest's birth date or
-    /// nationality is not known, the condition on it counts as met.
+    /// nationality is not known, a condition on this detail counts as met.
     fn holds(&self, guest: &GuestCategory<'_>) -> bool {
         let is_of_age = guest.age().is_none_or(|age| {
             self.minimum_age.is_none_or(|minimum| age >= minimum.into())

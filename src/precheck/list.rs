@@ -238,8 +238,8 @@ impl ListedStep {
 
 /// The filters of a request for the list of steps.
 struct StepFilters {
-    /// For each filter of the request, the targets that it accepts. A step matches the filter if it
-    /// is assigned to one of these targets.
+    /// For each filter of the request, the targets that the filter accepts. A step matches the
+    /// filter if the step is assigned to one of these targets.
     targets: Vec<HashSet<Target>>,
     assignment: Option<Assignment>,
     /// The portal that decides the order, if the request names exactly one.
@@ -286,12 +286,12 @@ fn is_automatic(context: &mut Context<'_, '_>, filters: &StepFilters) -> Result<
     Ok(portal.is_none_or(|portal| portal.is_precheck_order_automatic))
 }
 
-/// The assignments of the listed steps, as far as the caller can see them.
+/// The assignments of the listed steps. Only assignments that the caller can see are counted.
 struct StepAssignments {
     counts: HashMap<Uuid, ScopeCounts>,
     /// Steps whose assignments are all outside the caller's access.
     hidden: HashSet<Uuid>,
-    /// For each filter, the steps that match it.
+    /// For each filter of the request, the ids of the steps that match the filter.
     matches: Vec<HashSet<Uuid>>,
 }
 

@@ -32,7 +32,8 @@ use crate::translations::{
 const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
 /// The error message for a change of the type of a used step. Clients rely on this text.
 const TYPE_LOCKED: &str = "PRECHECK_STEP_TYPE_LOCKED";
-/// The error key for an active step that lacks the configuration it needs.
+/// The error key for a step that cannot be active, because it lacks the configuration that its type
+/// needs.
 const CONFIGURATION_REQUIRED: &str = "precheck_step.configuration_required";
 
 /// The response of `getPrecheckStep`.
@@ -248,7 +249,7 @@ fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<WrittenStep> {
     let mut fields = input.0;
-    // Null on create means the default. This is the only field whose default is not null.
+    // Null on create means the default. No other field has a default that is not null.
     let release_days = &mut fields.security_deposit_release_days_after_checkout;
     if matches!(release_days.sent(), Some(None)) {
         *release_days = Field::default();

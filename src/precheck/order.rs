@@ -27,8 +27,8 @@ pub const fn is_together(one: StepType, other: StepType) -> bool {
     one.order_group() == other.order_group()
 }
 
-/// Compares two steps. With `is_automatic`, the group of the type decides first and then the
-/// position. Without it, only the position decides. Time of creation and id break ties.
+/// Compares two steps. If `is_automatic`, the group of the type decides first and the position
+/// second. Otherwise only the position decides. Time of creation and id break ties.
 #[must_use]
 pub fn compare(one: &SortKey, other: &SortKey, is_automatic: bool) -> Ordering {
     let key = |step: &SortKey| {

@@ -1,4 +1,5 @@
-//! The questions of a step, and how a sent list replaces the stored one (rules: steps#questions).
+//! The questions of a step, and the replacement of the stored list by a list in a request (rules:
+//! steps#questions).
 
 use std::collections::{HashMap, HashSet};
 
@@ -152,8 +153,8 @@ impl QuestionInput {
     }
 }
 
-/// Creates a translation for each question and option that is sent with `texts` instead of an id,
-/// and links it.
+/// For each question and option that is sent with `texts` instead of an id, creates a translation
+/// and sets its id.
 pub fn create_texts<E>(
     sent: &mut [QuestionInput],
     mut create: impl FnMut(&TextsByLanguage) -> Result<Uuid, E>,

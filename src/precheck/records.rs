@@ -30,7 +30,8 @@ store::statements! {
         is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
     /// Marks a step as used.
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
-    /// Selects steps with an id after `?2`, in the order of ids, to renew their stored list items.
+    /// Selects the steps with an id after `?2`, in the order of ids. They are read in batches to
+    /// renew their stored list items.
     AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a step.
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
@@ -52,7 +53,7 @@ pub(crate) static SUMMARY: Summary = Summary {
 /// The name under which links from steps to records are stored.
 pub(crate) const LINKED_AS: &str = "precheck_step";
 
-/// Returns a step, and whether any guest has saved an answer to it.
+/// Returns the step with this id, and whether any guest has saved an answer to it.
 pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<(Step, bool)>> {
     let Some(row) = context.row(&STEP, values![id])? else {
         return Ok(None);

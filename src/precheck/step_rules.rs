@@ -7,8 +7,8 @@ use super::step::{AgreementType, Step};
 use super::step_type::{StepProvider, StepType};
 
 impl Step {
-    /// Returns the translations that a step links, each with the name of its field. Those of the
-    /// questions are not included.
+    /// Returns the translations that a step links, each with the name of its field. Translations
+    /// that the step's questions link are not included.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 9] {
         let Self {

@@ -52,8 +52,9 @@ pub enum FileUse {
     /// Files in addition to the answers. If the step requires types of documents, the uploaded
     /// files alone decide whether the step is complete. Otherwise the answers decide.
     Documents,
-    /// Files that prove the identity. The step is complete with at least one file, and one of each
-    /// required type. If the service cannot store files, saved answers complete it.
+    /// Files that prove the guest's identity. The step is complete when the guest has uploaded at
+    /// least one file, and one of each required type. If the service cannot store files, saved
+    /// answers complete the step.
     Identity,
 }
 
@@ -93,8 +94,8 @@ pub enum ActivationNeed {
     Questions,
     FeeProducts,
     BackgroundCheckAccount,
-    /// An account that can be charged. A step may become active without one, but the list of steps
-    /// then reports a configuration issue.
+    /// An account that can be charged. A step can become active without an account, but the list of
+    /// steps then reports a configuration issue.
     PaymentAccount,
 }
 

@@ -55,7 +55,7 @@ impl TextRules for StepTexts {
         visible::accessible_step_ids(context, things)
     }
 
-    /// A caller that can access a step may also change its texts.
+    /// A caller who can access a step may also change the texts that the step links.
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         visible::accessible_step_ids(context, things)
     }

@@ -32,7 +32,7 @@ pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()
     check(context, id).map(drop)
 }
 
-/// Returns those of the steps that the caller can access.
+/// Returns the ids of those steps that the caller can access.
 pub(crate) fn visible_ids(context: &mut Context<'_, '_>, steps: &[Step]) -> Result<HashSet<Uuid>> {
     accessible_step_ids(
         context,
@@ -40,7 +40,7 @@ pub(crate) fn visible_ids(context: &mut Context<'_, '_>, steps: &[Step]) -> Resu
     )
 }
 
-/// Returns those of the ids whose steps the caller can access.
+/// Returns those of these ids that belong to steps that the caller can access.
 pub(super) fn accessible_step_ids(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],

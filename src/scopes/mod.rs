@@ -81,11 +81,12 @@ pub(crate) static MODULE: Module = Module {
     ..Module::new("scopes")
 };
 
-/// A type of entity that can be assigned. The module that owns the type registers it.
+/// A type of entity that can be assigned, such as a step. The module that defines the type
+/// registers it.
 pub(crate) struct Assignable {
     pub entity_type: EntityType,
-    /// Fails with 404 for an entity that does not exist, and for one whose assignments the caller
-    /// may not see or change.
+    /// Fails with 404 for an entity that does not exist, and for an entity whose assignments the
+    /// caller may not see or change.
     pub check: fn(&mut Context<'_, '_>, Uuid) -> Result<()>,
     /// Returns the name of an entity, without a check of the caller's access.
     pub name: fn(&mut Context<'_, '_>, Uuid) -> Result<Option<String>>,
@@ -97,11 +98,11 @@ pub(crate) struct Assignable {
 /// The names of entities or targets, with their ids. `None` stands for an object without a name.
 pub(crate) type ScopeNames = Vec<(Uuid, Option<String>)>;
 
-/// A kind of target that is not a record of the platform. The module that owns the kind registers
-/// it.
+/// A kind of target that is not a record of the platform, such as a portal. The module that defines
+/// the kind registers it.
 pub(crate) struct TargetSource {
     pub kind: TargetKind,
-    /// Returns the names of these targets.
+    /// Returns the names of the targets with these ids.
     pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<ScopeNames>,
     /// Returns the first of these ids that does not belong to a target of the organization.
     pub first_missing: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Option<Uuid>>,
@@ -288,7 +289,8 @@ pub(crate) fn counts(
         .collect()
 }
 
-/// Returns the entities of a type that are assigned to any of these targets, each with the target.
+/// Returns the ids of all entities of a type that are assigned to any of these targets. Each id is
+/// paired with the target; an entity with several of these targets occurs several times.
 pub(crate) fn reaching(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,
@@ -311,7 +313,8 @@ pub(crate) fn reaching(
         .collect())
 }
 
-/// Returns the entities of a type that are assigned to any of these targets, each once.
+/// Returns the ids of all entities of a type that are assigned to any of these targets, each id
+/// once.
 pub(crate) fn reaching_ids(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,

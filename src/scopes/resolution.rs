@@ -38,11 +38,11 @@ pub enum PortalSource {
     Default,
 }
 
-/// The portal of a property, and how the property gets it.
+/// The portal of a property, and the kind of assignment by which the property gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResolvedPortal {
     pub portal: Uuid,
-    /// The assignment by which the property gets the portal.
+    /// The kind of assignment by which the property gets the portal.
     pub source: PortalSource,
 }
 
@@ -149,7 +149,7 @@ mod tests {
         /// literally to the list of assignments.
         #[test]
         fn portal_resolution_agrees_with_the_spec(
-            // The number of a portal is its order of creation.
+            // A lower portal number means an earlier creation.
             mut scopes in prop::collection::vec((0..6_u8, target()), 0..12),
             property in 0..4_u8, group in prop::option::of(0..4_u8), tags in prop::collection::vec(0..4_u8, 0..4), default in prop::option::of(0..6_u8),
         ) {

@@ -87,7 +87,8 @@ pub(crate) fn portals_of(
     Ok(portals)
 }
 
-/// Returns the placement of every property and the portal that serves it, in the order of creation.
+/// Returns, for every property in the order of creation, its placement and the portal that serves
+/// it.
 pub(super) fn placements_with_portals(
     context: &mut Context<'_, '_>,
 ) -> Result<Vec<(Placement, Option<Uuid>)>> {
@@ -151,8 +152,8 @@ impl Coverage {
         let PropertyScope::Properties(ids) = context.property_scope() else {
             return Ok(Arc::new(Self(None)));
         };
-        // The properties of a credential are configuration as well, so a change of them invalidates
-        // the cache entry.
+        // The list of properties that a credential may access is part of the configuration. So a
+        // change of this list invalidates the cache entry.
         context.cached(&context.access.credential.key(), |context| {
             Self::of(context, ids)
         })

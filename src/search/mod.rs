@@ -1,5 +1,5 @@
-//! The operation `search`, which finds resources and records that the caller can see by their names
-//! (rules: records#search). `rank.rs` decides which names match, and in which order.
+//! The operation `search`, which finds resources and records by their names, among those that the
+//! caller can see (rules: records#search). `rank.rs` decides which names match, and in which order.
 //!
 //! The search reads every name of the organization from the database. It folds and compares the
 //! names in this process. So both databases give the same results, and neither needs Unicode
@@ -63,10 +63,10 @@ store::statements! {
     PORTALS = "select id, doc ->> 'name' from portal where organization_id = ?1 and name_key is not null";
     /// Selects the brandings.
     BRANDINGS = "select id, doc ->> 'name', doc ->> 'nickname' from portal_branding where organization_id = ?1";
-    /// Selects the newest accessible stays whose guest's name matches a pattern, each with its
+    /// Selects the newest accessible stays whose guest's name matches a pattern. Each stay has its
     /// guest, its property's name and its check-in date. The inner query reads the matching ids
-    /// from an index alone, because usually most names do not match. Then only their documents are
-    /// read.
+    /// from an index alone, because usually most names do not match. The outer query then reads
+    /// only the documents of these stays.
     RESERVATIONS = "with found as materialized (select id, check_in from record where organization_id = ?1 and kind = 'reservation'
             and name_key like ?2 escape '!' and name_key like ?3 escape '!' and name_key like ?4 escape '!'
             and (?5 or property_id is null or property_id = any(?6))
@@ -308,7 +308,7 @@ fn offer_reservations(
     Ok(())
 }
 
-/// A stay with the names by which it can be found.
+/// A stay, and the names by which it can be found.
 struct NamedStay {
     id: Uuid,
     /// The guest, the property and the check-in date, which together identify the stay for a
@@ -352,8 +352,8 @@ impl LimitedAssignments {
         }))
     }
 
-    /// Returns whether a resource is assigned to one of the caller's properties, or to nothing
-    /// (rules: access#limited-callers, 5).
+    /// Returns whether a limited caller can see a resource: it is assigned to one of the caller's
+    /// properties, or to nothing (rules: access#limited-callers, 5).
     fn shows(&self, id: Uuid, coverage: &Coverage) -> bool {
         self.0
             .get(&id)

@@ -110,8 +110,8 @@ impl Query {
         SearchTerms::of(whole).map(|plain| Self { plain, joined })
     }
 
-    /// Returns the query without its hints. Returns `None` if the query has no hints or consists of
-    /// hints only.
+    /// Returns the query without the words that are hints. Returns `None` if no word of the query
+    /// is a hint, or if every word is a hint.
     fn without(&self, is_hint: impl Fn(&str) -> bool) -> Option<Self> {
         let rest: Vec<&str> = self
             .plain
@@ -133,7 +133,7 @@ impl Query {
         &self.plain.whole
     }
 
-    /// Returns how a folded name matches; `None` if it does not.
+    /// Returns how a folded name matches the query; `None` if the name does not match.
     fn fit(&self, name: &str) -> Option<Fit> {
         let plain = self.plain.fit(name);
         if !name.contains(is_hyphen) && !self.plain.whole.contains(is_hyphen) {
@@ -250,9 +250,11 @@ pub struct Hit {
 #[derive(Debug)]
 pub struct BestHits {
     query: Query,
-    /// For each type that a word of the query hints at, the query without the hints at this type.
+    /// For each type at which a word of the query hints: the query without the words that hint at
+    /// this type.
     hinted: Vec<(FoundType, Query)>,
-    /// The query without any hints, for results of types at which it does not hint.
+    /// The query without all words that are hints. It is compared with names of types at which the
+    /// query does not hint.
     rest: Option<Query>,
     limit: usize,
     /// The best results so far, with the worst of them on top of the heap.
@@ -284,7 +286,8 @@ impl BestHits {
         }
     }
 
-    /// Returns the query that finds results of a type: without the hints at this type.
+    /// Returns the query with which names of a type are compared: without the words that hint at
+    /// this type.
     #[must_use]
     pub fn query_for(&self, found_type: FoundType) -> &Query {
         self.hinted

@@ -7,8 +7,8 @@ use engine::language::{Fit, LanguageReader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Returns the text that fits a reader of `language` best, with its language. The entries are pairs
-/// of language and text.
+/// Returns the text that suits a reader of `language` best, and the language of this text. Each
+/// entry is a pair of a language and a text.
 #[must_use]
 pub fn pick<T>(language: &str, entries: Vec<(String, T)>) -> Option<(String, T)> {
     VersionPicker::of(language).pick(entries)

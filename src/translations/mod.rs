@@ -155,7 +155,7 @@ impl TranslationEntry {
 
 impl TranslationEntry {
     /// Returns whether this version has the given text, was written by hand, and is not older than
-    /// the English text.
+    /// the English version.
     fn is_written(&self, text: &str) -> bool {
         self.text == text && !self.is_machine_translated && !self.is_outdated
     }
@@ -269,9 +269,9 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// Writes a text in one language and replaces the stored version. The timestamp of an English text
-/// is later than those of all stored versions. The timestamp of any other text is not before that
-/// of the English text.
+/// Writes a text in one language and replaces the stored version. An English text gets a later
+/// timestamp than all stored versions. Any other text gets a timestamp that is not before the
+/// timestamp of the English text.
 fn write(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -306,8 +306,8 @@ fn delete_entry(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Resu
     context.execute_deferred(&TOUCH, values![id, now])
 }
 
-/// Returns the languages into which an English text is translated: the organization's languages and
-/// those of existing versions, as `others` selects.
+/// Returns the languages into which an English text is translated. `others` selects them from the
+/// organization's languages and from the languages in which the text has a version.
 fn to_translate(
     languages: &[String],
     entries: &[TranslationEntry],
@@ -495,7 +495,8 @@ impl Texts {
             .is_some_and(|(_, version)| version.is_machine_translated)
     }
 
-    /// Returns whether the English text of a translation has changed since this text was written.
+    /// Returns whether the English text of a translation has changed since the text in the reader's
+    /// language was written.
     fn is_outdated(&self, id: Uuid) -> bool {
         self.0
             .get(&id)

@@ -66,12 +66,12 @@ impl Placeholder {
     }
 }
 
-/// A part of a text.
+/// A part of a text: a placeholder, or the text between two placeholders.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TextPiece<'t> {
     /// A part without placeholders.
     Text(&'t str),
-    /// A placeholder: its name, and the whole placeholder with its braces.
+    /// A placeholder. `name` is its name, and `whole` is the whole placeholder with its braces.
     Named { name: &'t str, whole: &'t str },
 }
 
@@ -112,8 +112,8 @@ pub(crate) fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     pieces
 }
 
-/// Returns the trimmed content of double braces if it has the form of a name, such as
-/// `property.name`.
+/// Returns the trimmed text between double braces if it has the form of a placeholder's name, such
+/// as `property.name`.
 fn name_in(inside: &str) -> Option<&str> {
     let name = inside.trim();
     let (group, rest) = name.split_once('.')?;
@@ -140,7 +140,7 @@ fn key(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// The part of a custom field that placeholders need.
+/// The data of a custom field that placeholders need.
 #[derive(Debug, Clone)]
 pub(crate) struct CustomField {
     pub id: Uuid,

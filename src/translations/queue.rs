@@ -37,8 +37,8 @@ store::statements! {
         on conflict (organization_id, translation_id, language) do update set ticket = excluded.ticket,
         replaces_hand_written = excluded.replaces_hand_written, attempts = 0, next_attempt_at = excluded.next_attempt_at,
         leased_until = null";
-    /// Queues every English text for a language in which its version is missing, or was translated
-    /// by machine from an older English text.
+    /// Queues all English texts for translation into a language. Leaves out a text whose version in
+    /// this language is hand-written, or is not older than the English text.
     ENQUEUE_MISSING = "insert into translation_job
         (organization_id, translation_id, language, ticket, replaces_hand_written, attempts, next_attempt_at)
         select e.organization_id, e.translation_id, ?2, ?3, false, 0, ?4 from translation_entry e
@@ -60,7 +60,7 @@ store::statements! {
         and next_attempt_at <= ?4 and (leased_until is null or leased_until <= ?4) returning ticket, attempts";
     /// Ends every lease.
     RELEASE_ALL = "update translation_job set leased_until = null where leased_until is not null";
-    /// Selects the earliest time at which a job becomes due, among those that are not due yet.
+    /// Selects the earliest due time of the jobs that are not due yet.
     NEXT = "select next_attempt_at from translation_job
         where leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
     /// Selects the text to translate.
@@ -199,7 +199,7 @@ pub(super) fn claim(
         if rows.is_empty() {
             return Ok(None);
         }
-        // If another node has claimed all these jobs, the next query does not return them.
+        // If another node has claimed all these jobs, the next query does not return them again.
         for row in &rows {
             let job = Job {
                 organization: row.get(0)?,

@@ -1,5 +1,5 @@
-//! Records which resources show which texts, and checks texts against these resources (rules:
-//! translations#writing; access#texts-of-limited-callers).
+//! Stores which resources show which texts, and checks every text against the resources that show
+//! it (rules: translations#writing; access#texts-of-limited-callers).
 //!
 //! A resource in this file is a document that links texts: a step, a manual, a category, a portal
 //! or a branding. Names in the code call it a *thing*. A write of a resource stores its links to
@@ -75,8 +75,7 @@ impl TextForm {
         }
     }
 
-    /// Returns the text in the form in which it is stored: without surrounding spaces, if the form
-    /// demands this.
+    /// Returns the text as it is stored: without surrounding spaces, if this form is trimmed.
     fn of(self, text: &str) -> &str {
         if self.is_trimmed {
             typed::trim(text)
@@ -85,7 +84,7 @@ impl TextForm {
         }
     }
 
-    /// Returns the message about a text that does not have this form; `None` for a valid text.
+    /// Returns the error message for a text that does not have this form; `None` for a valid text.
     fn fault(self, text: &str) -> Option<String> {
         if typed::is_blank(text) {
             return Some("must not be blank".into());
@@ -324,7 +323,7 @@ pub(crate) struct TextLink<'l> {
     pub source: SourceTable,
     /// The field that links the text.
     pub field: &'l str,
-    /// Whether the resource has this link already.
+    /// Whether the stored resource already has this link.
     pub is_stored: bool,
 }
 
@@ -499,7 +498,7 @@ pub(crate) struct CheckedText {
     language: String,
     text: String,
     module: &'static dyn TextRules,
-    /// The uses of the text, except by the resource whose operation writes it.
+    /// The fields that show the text, except fields of the resource whose operation writes it.
     uses: Vec<FieldUse>,
     is_change: bool,
 }
@@ -660,9 +659,9 @@ fn shown_elsewhere() -> Reason {
     )
 }
 
-/// Returns whether the text is also shown by resources that a limited caller may not change. Fails
-/// with 404 if the caller may change none of the resources, unless the operation of a resource
-/// writes the text.
+/// Returns whether resources that a limited caller may not change show the text as well. Fails with
+/// 404 if the caller may change none of the resources and an operation on translations writes the
+/// text.
 fn is_shown_elsewhere(
     context: &mut Context<'_, '_>,
     module: &dyn TextRules,
@@ -704,8 +703,8 @@ mod tests {
         let (title, body) = (TextForm::trimmed_up_to(3), TextForm::up_to(5));
         assert_eq!(title.and(body), title);
         assert_eq!(body.and(title), title);
-        // Text, result under the first form, result under the second form: the stored text, or
-        // `None` if it is refused.
+        // Inputs: a text. Results: the stored text under the first form and under the second form,
+        // or `None` if the form refuses the text.
         for (text, first, second) in [
             ("abc", Some("abc"), Some("abc")),
             (" abc\u{a0}", Some("abc"), Some(" abc\u{a0}")),

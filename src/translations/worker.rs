@@ -67,8 +67,8 @@ impl Translator {
         keep_claiming(&self, &stop).await;
     }
 
-    /// Releases the jobs that an earlier process on this database had claimed, if this is the only
-    /// process.
+    /// If this is the only process on the database, releases the jobs that an earlier process had
+    /// claimed.
     async fn take_over(&self) {
         if !self.0.service.store.is_only_process() {
             return;
@@ -226,8 +226,8 @@ impl ClaimingWork for Translator {
     }
 }
 
-/// Returns the counter of jobs with this outcome. All counters are created at the start, so that
-/// the first job is visible as an increase.
+/// Returns the counter of jobs with this outcome. All counters are created when the worker starts,
+/// so that the first job of an outcome is visible as an increase.
 fn outcome_counter(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_translations_total", "outcome" => outcome)
 }

@@ -56,7 +56,7 @@ pub struct DateFormats {
     language: &'static str,
     region: Option<String>,
     /// The patterns of dates and numbers. A test ensures that every language of the built-in texts
-    /// has them. Without patterns, dates are written as in ISO 8601.
+    /// has patterns. Without patterns, dates are written as in ISO 8601.
     patterns: Option<Patterns>,
 }
 
@@ -118,8 +118,9 @@ impl WrittenDay {
         written
     }
 
-    /// Writes the range from this day to another day of the same month, such as `15–19 December`. A
-    /// sign that belongs to the number follows both numbers: `15.–19. Dezember`.
+    /// Writes the range from this day to another day of the same month, such as `15–19 December`.
+    /// If a sign follows the number of the day, it is repeated after both numbers: `15.–19.
+    /// Dezember`.
     fn through(&self, last: &Self) -> String {
         let (before, after) = (
             &self.text[..self.number.start],

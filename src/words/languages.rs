@@ -1,4 +1,4 @@
-//! The name of each language in that language, by language tag.
+//! The names of languages, each in the language itself, by language tag.
 
 /// The name of each language in the language itself, for the page's choice of languages. The names
 /// are those of CLDR.
@@ -66,7 +66,7 @@ const OWN_NAMES_OF_REGIONS: [(&str, &str); 7] = [
     ("zh-Hant", "繁體中文"),
 ];
 
-/// Returns the name of a language in itself, or its tag if the name is unknown.
+/// Returns the name of a language in the language itself, or its tag if the name is unknown.
 #[must_use]
 pub fn own_name(tag: &str) -> &str {
     let find = |table: &'static [(&'static str, &'static str)], wanted: &str| {

@@ -18,8 +18,9 @@ pub use texts::page::{LANGUAGES, Words};
 use crate::portals::Tile;
 use crate::precheck::{StepType, YesNo};
 
-/// Returns the built-in texts in the guest's language, and that language. If there are none in this
-/// language, returns those in English (rules: translations#languages).
+/// Returns the built-in texts in the guest's language, and the language of these texts. If the
+/// product has none in the guest's language, returns the English texts (rules:
+/// translations#languages).
 #[must_use]
 pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
     let language = language_of(tag).unwrap_or(ENGLISH);
@@ -29,7 +30,8 @@ pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
 /// Returns the language of the built-in texts that fits a language tag; `None` if no language fits.
 #[must_use]
 pub fn language_of(tag: &str) -> Option<&'static str> {
-    // The exact comparison is fast, and most pages are in one of these languages.
+    // The exact comparison is fast, and most pages are in one of the languages of the built-in
+    // texts.
     LANGUAGES
         .into_iter()
         .find(|language| *language == tag)

@@ -39,7 +39,8 @@ pub fn chosen_deposit<'c>(
         .find(|offer| offer.choice == option && offer.damage_waiver_id == waiver)
 }
 
-/// Returns the id of the chosen damage waiver; `None` if it is missing or is not a UUID.
+/// Returns the id of the damage waiver that the answers choose; `None` if the id is missing or is
+/// not a UUID.
 fn waiver(answers: &Object) -> Option<Uuid> {
     answers.get("damageWaiverId")?.as_str()?.parse().ok()
 }

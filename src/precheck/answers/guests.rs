@@ -21,7 +21,7 @@ use super::super::guest_fields::{GuestPart, has_field_value};
 use super::super::step::Step;
 use super::{AnswerContext, FoundIssues, MergeContext, Requirements};
 
-/// Maximum number of guests besides the one who booked.
+/// Maximum number of other guests, in addition to the guest who booked.
 const MAX_OTHER_GUESTS: usize = 50;
 /// The message of the issue for more than [`MAX_OTHER_GUESTS`] guests.
 const TOO_MANY: &str = "must have at most 50 items";
@@ -33,8 +33,8 @@ const NORMALIZED_FIELDS: [&str; 4] = ["phone", "email", "documentNumber", "posta
 /// The earliest date of birth that a guest can have.
 pub const FIRST_BIRTH_DATE: Date = Date::constant(1900, 1, 1);
 
-/// Returns the details of a guest with normalized fields, as they are checked and stored (rules:
-/// pre-check-in#details-of-guests).
+/// Returns the details of a guest with normalized fields. Details are checked and stored in this
+/// form (rules: pre-check-in#details-of-guests).
 pub(super) fn normalize_guest(mut guest: Object) -> Object {
     for field in NORMALIZED_FIELDS {
         if let Some(Value::String(text)) = guest.get_mut(field) {
@@ -44,7 +44,8 @@ pub(super) fn normalize_guest(mut guest: Object) -> Object {
     guest
 }
 
-/// Returns the details of the other guests with normalized fields, as they are checked and stored.
+/// Returns the details of the other guests with normalized fields. Details are checked and stored
+/// in this form.
 pub(super) fn normalize_other_guests(mut answers: Object) -> Object {
     if let Some(Value::Array(guests)) = answers.get_mut("guests") {
         for guest in guests {
@@ -79,7 +80,7 @@ pub fn required_fields(step: &Step) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a guest has filled in every field that is required of them.
+/// Returns whether a guest has filled in every field that the step requires of this guest.
 pub(super) fn is_complete(requirements: &Requirements<'_>, guest: &Object) -> bool {
     requirements
         .of_guest(guest)
@@ -611,8 +612,8 @@ mod tests {
     }
 
     proptest! {
-        /// After a merge, a field has its sent value, or else its saved value. Fields that are sent
-        /// as null are removed.
+        /// After a merge, a field has the value that was sent. A field that was not sent has its
+        /// saved value. A field that was sent as null is removed.
         #[test]
         fn fields_that_are_not_sent_keep_their_saved_values(saved in guest(), sent in guest()) {
             let before = merge_guest_fields(None, saved);

@@ -31,7 +31,7 @@ pub struct AnswerContext<'g> {
     pub today: Date,
     /// The region whose phone numbers need no country code.
     pub country: &'g str,
-    /// The choices that a damage deposit offers to this stay.
+    /// The choices that a step of type `damage_deposit` offers for this stay.
     pub choices: &'g [DepositChoice],
 }
 
@@ -42,7 +42,7 @@ pub struct GuestInput<'h> {
     pub answers: Option<&'h Object>,
     /// The type of each uploaded file; `None` for a file without a type.
     pub documents: &'h [Option<&'h str>],
-    /// The number of guests besides the one who booked, if known.
+    /// The number of other guests, in addition to the guest who booked; `None` if it is not known.
     pub others: Option<u32>,
     /// Whether the service can store files.
     pub has_storage: bool,
@@ -50,7 +50,7 @@ pub struct GuestInput<'h> {
     pub check_in: Option<Date>,
 }
 
-/// The settings for merging sent answers into the saved ones.
+/// The saved answers, and the settings for merging sent answers into them.
 pub struct MergeContext<'m> {
     /// The saved answers.
     pub saved: Option<&'m Object>,
@@ -92,8 +92,8 @@ impl<'r> Requirements<'r> {
     }
 }
 
-/// Whether the guest's input completes a step. The type of the step decides which input it needs:
-/// files, answers, or both.
+/// Returns whether the guest's input completes a step. The type of the step decides which input is
+/// needed: files, answers, or both.
 #[must_use]
 pub fn is_complete(step: &Step, input: &GuestInput<'_>) -> bool {
     let GuestInput {
@@ -144,7 +144,8 @@ fn are_all_uploaded(required: &[String], documents: &[Option<&str>]) -> bool {
         .all(|document_type| uploaded.contains(&fold_name(document_type)))
 }
 
-/// Returns sent answers with normalized details of guests, as they are checked and stored.
+/// Returns sent answers with normalized details of guests. Answers are checked and stored in this
+/// form.
 #[must_use]
 pub fn normalize_answers(step_type: StepType, answers: Object) -> Object {
     match step_type.answer_form() {

@@ -1,4 +1,4 @@
-//! Additional questions: which of them are asked, and how their answers are checked.
+//! Selects the additional questions that a guest is asked, and checks the answers to them.
 
 use std::collections::HashSet;
 
@@ -53,8 +53,9 @@ pub fn given_answer(question: &Question, answers: &Object) -> Option<Value> {
     })
 }
 
-/// Returns the questions whose answers flag the submission: those with a chosen option that is
-/// flagged. If no option of the step is flagged, every answered question flags the submission.
+/// Returns the ids of the questions whose answers flag the submission: those with a chosen option
+/// that is flagged. If no option of the step is flagged, every answered question flags the
+/// submission.
 #[must_use]
 pub fn flagged_questions(questions: &[Question], answers: &Object) -> Vec<Uuid> {
     let has_flags = has_flags(questions);
