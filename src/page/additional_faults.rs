@@ -1,8 +1,9 @@
 //! Completes the faults of a refused form, so that a guest sees all faults at once.
 //!
-//! Two checks find faults. The page checks whether values are missing, and the operation checks the
-//! values themselves. If the first check finds a fault, the second check does not run. This module
-//! then runs the missing check.
+//! Two checks find faults. The page first checks whether required values are missing. The operation
+//! then checks the values that the guest typed. If the page finds a fault, the operation is not
+//! called. If the operation finds invalid values, its response may not name missing values. This
+//! module finds the faults that the guest would otherwise see only after the next attempt.
 //!
 //! The operation accepts any value for details that no step requires, so only the page checks those
 //! details.
@@ -16,8 +17,8 @@ use super::page_stay::PageStay;
 use crate::guest::StepView;
 use crate::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
 
-/// Returns the faults in the details of guests, by the rules of the operation. Used if the page has
-/// refused the form for missing values.
+/// Returns the faults in the details of guests, by the rules of the operation. Called if the page
+/// has refused the form because values are missing.
 #[must_use]
 pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> Vec<FieldFault> {
     let is_other = match GuestPart::asked_in(step.step_type) {
@@ -63,8 +64,8 @@ pub fn of_unrequired(
     }
 }
 
-/// Returns a fault for each required question without an answer. Used if the operation has refused
-/// the form for invalid values.
+/// Returns a fault for each required question without an answer. Called if the operation has
+/// refused the form because values are invalid.
 #[must_use]
 pub fn of_questions(step: &StepView, fields: &FormFields) -> Vec<FieldFault> {
     let is_answered = |name: &str| {

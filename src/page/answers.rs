@@ -22,7 +22,7 @@ pub struct LabelledAnswer<'v> {
 }
 
 impl LabelledAnswer<'static> {
-    /// Returns an answer whose label and value are not texts of the host.
+    /// Returns an answer whose label and value have no language of the host's texts.
     fn plain(label: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -67,7 +67,7 @@ pub fn answers<'v>(step: &'v StepView, page_stay: &PageStay) -> Vec<LabelledAnsw
     lines.into_iter().chain(files).collect()
 }
 
-/// Returns the label of a document type. An unknown type is returned unchanged.
+/// Returns the label of a document type. Returns an unknown type itself.
 #[must_use]
 pub fn document(kind: &str, page_stay: &PageStay) -> String {
     guest_fields::document(kind, page_stay.texts)
@@ -149,8 +149,8 @@ fn consent(answers: &Map<String, Value>, page_stay: &PageStay) -> Vec<LabelledAn
     given.into_iter().collect()
 }
 
-/// Returns a sentence that says when the guest accepted an agreement. Returns `None` if its text
-/// has changed since, because the guest must accept it again.
+/// Returns a sentence that says when the guest accepted an agreement. Returns `None` if the text of
+/// the agreement has changed since, because the guest must accept the new text.
 #[must_use]
 pub fn accepted(step: &StepView, page_stay: &PageStay) -> Option<String> {
     if step.is_text_changed {
@@ -206,8 +206,8 @@ fn deposit<'v>(
         .collect()
 }
 
-/// Returns the choices for a deposit: the form value, the label, and notes on the consequences of
-/// each.
+/// Returns the choices for a deposit. Each choice has its form value, its label, and notes on its
+/// consequences.
 #[must_use]
 pub fn offered(step: &StepView, page_stay: &PageStay) -> Vec<(String, String, Vec<String>)> {
     let Some(deposit) = &step.deposit else {
@@ -302,7 +302,8 @@ fn answer<'v>(question: &'v QuestionView, page_stay: &PageStay) -> LabelledAnswe
     }
 }
 
-/// Returns the names of the chosen options, and their language if all have the same language.
+/// Returns the names of the chosen options. Also returns their language if all options have the
+/// same language.
 fn names<'v>(question: &'v QuestionView, chosen: &[&str]) -> (String, Option<TextLanguage<'v>>) {
     let options = question
         .options

@@ -12,7 +12,8 @@ use uuid::Uuid;
 /// Maximum length of a line in octets, without its line end (RFC 5545, 3.1).
 const LINE: usize = 75;
 
-/// Maximum number of clock changes in a file: those of ten years.
+/// Maximum number of clock changes in a file. A zone with two changes a year reaches it in ten
+/// years.
 const CHANGES: usize = 20;
 
 /// The data from which the calendar event is written.
@@ -60,7 +61,7 @@ impl EventStatus {
 }
 
 /// Returns the link that adds an event to Google Calendar. Times are local times of the zone that
-/// the link names. Without both hours the event lasts whole days.
+/// the link names. If an hour of check-in or check-out is unknown, the event lasts whole days.
 #[must_use]
 pub fn google(event: &CalendarEvent<'_>) -> String {
     let last_day = event.check_out.0.max(event.check_in.0);
@@ -155,8 +156,8 @@ pub fn ics(event: &CalendarEvent<'_>) -> String {
     lines.iter().map(|line| folded(line)).collect()
 }
 
-/// Returns the rules of a zone for a period: the rule at its beginning, and one for each clock
-/// change in it.
+/// Returns the rules of a zone for a period: the rule at the beginning of the period, and one rule
+/// for each clock change in the period.
 fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> Vec<String> {
     let time = |local: DateTime| zone.to_timestamp(local).unwrap_or(Timestamp::UNIX_EPOCH);
     let (from, until) = (time(starts), time(ends));
@@ -214,7 +215,8 @@ fn local(time: DateTime) -> String {
     time.strftime("%Y%m%dT%H%M%S").to_string()
 }
 
-/// Formats an offset as `+0100`, with seconds if the offset has any.
+/// Formats a UTC offset as `+0100`. Adds the seconds if the offset is not a whole number of
+/// minutes.
 fn written(offset: Offset) -> String {
     let seconds = offset.seconds();
     let sign = if seconds < 0 { '-' } else { '+' };
@@ -405,8 +407,8 @@ mod tests {
             prop_assert!(!file.replace("\r\n", "").contains(char::is_control));
         }
 
-        /// Parses the written rules and checks that they give the zone's offset for every time of
-        /// the stay.
+        /// Parses the generated time-zone rules. Checks that they give the zone's offset for every
+        /// time of the stay.
         #[test]
         fn calendar_rules_agree_with_the_time_zone(
             zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Casablanca", "Asia/Kolkata", "Pacific/Apia"]),

@@ -12,11 +12,11 @@ use super::{home, reply};
 use crate::guest::GuestView;
 use crate::translations::ENGLISH;
 
-/// Renders the guest's entry page from a guest view. The response allows pages of this service to
-/// show it in a frame.
+/// Renders the guest's entry page from a guest view. The response headers allow pages of this
+/// service to show the page in a frame.
 pub fn render(mut view: Arc<GuestView>, now: Timestamp) -> Response {
-    // The console page around the frame has the form that selects the preview's time, so this page
-    // shows none.
+    // The console page around the frame has the form that selects the preview's time. So this page
+    // shows no such form.
     let preview = Arc::make_mut(&mut view).preview.take();
     let now = preview.map_or(now, |preview| preview.at.0);
     let tag = view

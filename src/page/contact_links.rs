@@ -1,11 +1,11 @@
-//! Builds the links of the bar and the tiles: to call or write to the host, and to find the flat
-//! and places near it.
+//! Builds the links of the bar and the tiles. They call the host, write to the host, or show the
+//! flat and places near the flat on a map.
 //!
 //! Map links use Google's documented URLs (Maps URLs), which work on every device. Android and iOS
-//! open them in the Maps app if it is installed, other devices in the browser. `geo:` links would
-//! work on Android only.
+//! open them in the Maps app if it is installed. Other devices open them in the browser. `geo:`
+//! links would work on Android only.
 
-/// The position of the flat; either part may be unknown.
+/// The position of the flat. Coordinates, address or both may be unknown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlatPosition {
     /// Latitude and longitude in degrees.
@@ -28,14 +28,14 @@ impl FlatPosition {
         (place.coordinates.is_some() || !place.address.is_empty()).then_some(place)
     }
 
-    /// Returns an unknown position. Links from it search without a place.
+    /// Returns an unknown position. Map links from an unknown position search without a location.
     #[must_use]
     pub fn anywhere() -> Self {
         Self::default()
     }
 
-    /// Returns the text of a map search for something near the flat, or anywhere if the position is
-    /// unknown.
+    /// Returns the text of a map search for `thing` near the flat. If the position is unknown, the
+    /// text is `thing` alone.
     fn near(&self, thing: &str) -> String {
         match self.query() {
             query if query.is_empty() => thing.to_owned(),
@@ -43,8 +43,8 @@ impl FlatPosition {
         }
     }
 
-    /// Returns the flat's position as the text of a map search: the coordinates, otherwise the
-    /// address.
+    /// Returns the flat's position as the text of a map search: the coordinates if known, otherwise
+    /// the address.
     fn query(&self) -> String {
         self.coordinates.map_or_else(
             || self.address.clone(),
@@ -95,8 +95,8 @@ impl FlatPosition {
         }
     }
 
-    /// Returns a link to a ride from the guest's position to the flat. Uber's universal link opens
-    /// the app or a web page.
+    /// Returns a link that orders a ride from the guest's position to the flat. Uber's universal
+    /// link opens the app or a web page.
     #[must_use]
     pub fn uber(&self, name: &str) -> String {
         if *self == Self::default() {
@@ -128,8 +128,8 @@ impl FlatPosition {
         link("https://m.uber.com/ul/", &query)
     }
 
-    /// Returns a map link to rentals of cots and prams near the flat. No single rental company
-    /// serves every place.
+    /// Returns a map link to shops near the flat that rent out cots and prams. The link does not
+    /// name a company, because no single company serves every city.
     #[must_use]
     pub fn baby_gear(&self) -> String {
         link(

@@ -62,8 +62,8 @@ fn page(page_stay: &PageStay, notice: Option<&'static str>) -> Response {
     reply::page_of_stay(page_stay, 200, render(page_stay, notice, None))
 }
 
-/// Handles POST: saves the selection, and also requests the extras if the guest pressed that
-/// button.
+/// Handles POST: saves the selection. If the guest pressed the button for requests, also requests
+/// the selected extras.
 pub async fn post(
     State(service): ExtrasService,
     params: PathParams,

@@ -1,4 +1,5 @@
-//! The faults of a form, each at its field. The page's own check or the operation finds them.
+//! The faults of a form, each with its form field. Either the page's check or the operation finds
+//! them.
 
 use crate::guest::StepView;
 use crate::words::{Words, fill};
@@ -8,41 +9,41 @@ use super::guest_fields;
 use super::operation_calls::PageRefusal;
 use crate::precheck::AnswerForm;
 
-/// The kind of a fault. Most kinds name what the field needs.
+/// The kind of a fault. Most kinds are named after what the guest must enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The request contains a field that the form does not have.
     UnknownField,
     Value,
-    /// The field needs a first or a last name.
+    /// The guest must enter a first or a last name.
     Name,
     /// The guest must choose an option.
     Choice,
-    /// The box must be ticked.
+    /// The guest must tick the box.
     Acceptance,
-    /// The box that agrees to a background check must be ticked.
+    /// The guest must tick the box that agrees to a background check.
     Consent,
-    /// The field needs a name as a signature.
+    /// The guest must type a name as a signature.
     Signature,
-    /// The field needs a valid e-mail address.
+    /// The guest must enter a valid e-mail address.
     Email,
-    /// The field needs a valid phone number.
+    /// The guest must enter a valid phone number.
     Phone,
     Date,
-    /// The field needs a date between 1900 and today.
+    /// The guest must enter a date between 1900 and today.
     DateRange,
     /// The text is longer than this number of characters.
     TooLong(usize),
-    /// The step needs a guest, or more guests.
+    /// The guest must enter the details of at least one other guest, or of more guests than so far.
     Guests,
     File,
     /// The type of the file is not accepted.
     FileType,
     /// The file exceeds the maximum size.
     FileSize,
-    /// The step or the stay has no space for another file.
+    /// The step or the stay already has the maximum number of files.
     FileRoom,
-    /// Any fault for which there is no kind of its own.
+    /// Any other fault.
     Invalid,
 }
 
@@ -63,7 +64,7 @@ const FILE_SIZE: &str = "10 MB";
 const FILES: usize = 10;
 
 impl FaultKind {
-    /// Returns the message that the guest reads.
+    /// Returns the message that explains this fault to the guest.
     #[must_use]
     pub fn message(self, words: &'static Words) -> String {
         let errors = &words.errors;
@@ -89,8 +90,8 @@ impl FaultKind {
         .to_owned()
     }
 
-    /// Returns the fault for one issue that the operation reported. `field` is the last part of the
-    /// issue's path.
+    /// Returns the kind of the fault for one issue that the operation reported. `field` is the last
+    /// part of the issue's path.
     #[must_use]
     pub fn of(field: &str, message: &str) -> Self {
         let most = || {
@@ -133,15 +134,16 @@ impl Faults {
         )
     }
 
-    /// Returns the message for a field, if it has a fault.
+    /// Returns the error message of a field; `None` if the field has no fault.
     #[must_use]
     pub fn message_of(&self, name: &str, words: &'static Words) -> Option<String> {
         let fault = self.0.iter().find(|fault| fault.field == name)?;
         Some(fault.kind.message(words))
     }
 
-    /// Moves each fault of a guest to the form field of that guest. `places[n]` is the position in
-    /// the form of the guest that the operation knows as number `n`.
+    /// Renames the faults of guests. The operation numbers only the guests that were sent to it;
+    /// the form numbers all its fieldsets. `places[n]` is the form's number of the operation's
+    /// guest `n`.
     #[must_use]
     pub fn at_form_positions(mut self, places: &[usize]) -> Self {
         for fault in &mut self.0 {
@@ -161,7 +163,7 @@ impl Faults {
         });
     }
 
-    /// Adds faults, except those of fields that have a fault already.
+    /// Adds faults. Omits a fault whose field already has one.
     pub fn add_missing(&mut self, others: impl IntoIterator<Item = FieldFault>) {
         for fault in others {
             if !self.0.iter().any(|noted| noted.field == fault.field) {
@@ -170,7 +172,7 @@ impl Faults {
         }
     }
 
-    /// Returns `filled` if there are no faults, and the faults otherwise.
+    /// Returns `Ok(filled)` if there are no faults, otherwise the faults as error.
     pub fn into_result<T>(self, filled: T) -> Result<T, Self> {
         if self.0.is_empty() {
             Ok(filled)

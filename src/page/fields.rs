@@ -18,9 +18,9 @@ const TEXT_LENGTH: usize = 6000;
 /// Maximum number of characters in a field with a single line.
 const LINE_LENGTH: usize = 500;
 
-/// A field of the form. A group of boxes or radio buttons counts as one field.
+/// A field of the form. A group of checkboxes or radio buttons counts as one field.
 pub struct PageField<'v> {
-    /// The id of the element that gets the focus.
+    /// The id of the element that gets the focus when the guest follows a link to the field.
     pub id: String,
     pub name: String,
     pub label: &'v str,
@@ -29,8 +29,7 @@ pub struct PageField<'v> {
     pub hint: Option<Cow<'static, str>>,
     pub error: Option<String>,
     pub is_required: bool,
-    /// Whether the label itself marks the field as required or optional. If false, the hint says
-    /// it.
+    /// Whether the label says that the field is required or optional. If false, the hint says so.
     pub is_marked: bool,
     pub input: FieldInput<'v>,
 }
@@ -45,13 +44,13 @@ pub enum FieldInput<'v> {
     },
     /// An input with several lines. `most` is the maximum number of characters.
     Text { value: Cow<'v, str>, most: usize },
-    /// Radio buttons, of which one can be chosen.
+    /// Radio buttons. The guest can choose one of them.
     Radio(Vec<FieldChoice<'v>>),
-    /// Boxes, of which any number can be ticked.
+    /// Checkboxes. The guest can tick any number of them.
     Checkboxes(Vec<FieldChoice<'v>>),
     /// A selection list.
     Select(Vec<FieldChoice<'v>>),
-    /// A single box. The value says whether it is ticked.
+    /// A single checkbox. The value says whether the box is ticked.
     Checkbox(bool),
 }
 
@@ -72,7 +71,8 @@ pub struct FieldGroup<'v> {
     /// The heading of the group; `None` if the heading of the page is enough.
     pub legend: Option<String>,
     pub fields: Vec<PageField<'v>>,
-    /// Hidden fields of the group: the values that the form shows, and the id of the guest.
+    /// Hidden fields of the group. They repeat the values that the form showed, and the id of the
+    /// saved guest.
     pub hidden: Vec<(String, Cow<'v, str>)>,
     /// The button that removes the group's guest: its form value and its label.
     pub remove: Option<(usize, String)>,
@@ -100,7 +100,7 @@ impl PageField<'_> {
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 
-    /// Returns the element id that a link to the field uses.
+    /// Returns the id of the element that a link to this field leads to.
     #[must_use]
     pub fn target(&self) -> &str {
         match &self.input {
@@ -112,10 +112,11 @@ impl PageField<'_> {
     }
 }
 
-/// The values of the fields: those that were typed into a refused form, otherwise the saved ones.
+/// The values that the fields show. A refused form shows the values that the guest typed; any other
+/// form shows the saved values.
 pub struct FieldValues<'v> {
     pub words: &'static Words,
-    /// The typed values of a refused form.
+    /// The typed values of a refused form; `None` for any other form.
     pub typed: Option<&'v FormFields>,
     pub faults: &'v Faults,
 }
@@ -130,8 +131,8 @@ impl<'v> FieldValues<'v> {
         fault.map(|fault| fault.kind.message(self.words))
     }
 
-    /// Returns the typed value of a field, otherwise the saved value. In a refused form, a field
-    /// that the guest left empty stays empty.
+    /// Returns the value that a field shows: the typed value in a refused form, otherwise the saved
+    /// value. In a refused form, a field that the guest emptied stays empty.
     fn value(&self, name: &str, saved: Option<&'v str>) -> Cow<'v, str> {
         let value = match self.typed {
             Some(typed) => form::value_of(typed, name),
@@ -140,8 +141,9 @@ impl<'v> FieldValues<'v> {
         Cow::Borrowed(value.unwrap_or_default())
     }
 
-    /// Returns hidden fields with the values that the form shows in a field. A refused form repeats
-    /// its hidden values; a new form has `saved`. Returns none for a field without a value.
+    /// Returns the hidden fields that repeat the value which the form shows in a field. A refused
+    /// form repeats the hidden values that it was sent with. Any other form repeats `saved`. An
+    /// empty value gets no hidden field.
     fn hidden(&self, name: &str, saved: Vec<Cow<'v, str>>) -> Vec<(String, Cow<'v, str>)> {
         let was = form::shown_value_field(name);
         let values = match self.typed {
@@ -156,7 +158,7 @@ impl<'v> FieldValues<'v> {
         values.map(|value| (was.clone(), value)).collect()
     }
 
-    /// Builds the field for a detail of a guest.
+    /// Builds the field for one detail of a guest.
     fn detail(
         &self,
         detail: &GuestField<'v>,
@@ -198,8 +200,8 @@ impl<'v> FieldValues<'v> {
         }
     }
 
-    /// Builds the fields of the guest who booked. `booked` has the values of the reservation, which
-    /// the form shows until values are saved.
+    /// Builds the fields of the guest who booked. `booked` has the values of the reservation. The
+    /// form shows them until the guest has saved values.
     pub fn details(
         &self,
         step: &'v StepView,
@@ -229,8 +231,9 @@ impl<'v> FieldValues<'v> {
         )
     }
 
-    /// Builds the fields of the other guests. A refused form has the guests that were typed. A new
-    /// form has `asked_for` guests, otherwise the expected number, and never fewer than are saved.
+    /// Builds one group of fields for each of the other guests. A refused form has the guests that
+    /// were typed. Any other form has `asked_for` guests; if it is `None`, the expected number. It
+    /// never has fewer guests than are saved.
     pub fn guests(&self, step: &'v StepView, asked_for: Option<usize>) -> Vec<FieldGroup<'v>> {
         let saved = form::saved_guests(step);
         let typed = self
@@ -288,7 +291,7 @@ impl<'v> FieldValues<'v> {
         (0..page_stay).map(group).collect()
     }
 
-    /// Builds the fields of the questions that are asked now.
+    /// Builds the fields of the questions that the guest must see now.
     pub fn questions(&self, step: &'v StepView) -> FieldGroup<'v> {
         let questions = || step.questions.iter().flatten();
         FieldGroup::plain(
@@ -301,7 +304,7 @@ impl<'v> FieldValues<'v> {
         )
     }
 
-    /// Returns hidden fields with the answer that the form shows.
+    /// Returns hidden fields that repeat the answer which the form shows.
     fn answered(&self, question: &'v QuestionView) -> Vec<(String, Cow<'v, str>)> {
         let saved = question.answer.as_ref().unwrap_or(&Value::Null);
         if question.kind == QuestionKind::FreeFormInput {
@@ -378,7 +381,8 @@ impl<'v> FieldValues<'v> {
             );
         }
         if !is_required {
-            // A radio button cannot be unselected, so there is an option for no answer.
+            // A browser cannot unselect a radio button, so the form adds an option that means no
+            // answer.
             let is_chosen = !choices.iter().any(|choice| choice.is_chosen);
             let label = self.words.common.no_answer.into();
             choices.push(FieldChoice {
@@ -448,7 +452,7 @@ impl<'v> FieldValues<'v> {
         [tick].into_iter().chain(signature).collect()
     }
 
-    /// Builds the box with which a guest agrees to a background check.
+    /// Builds the checkbox with which a guest agrees to a background check.
     pub fn consent(&self, step: &'v StepView) -> PageField<'v> {
         let is_ticked = match self.typed {
             Some(typed) => form::value_of(typed, "isAccepted").is_some(),
@@ -467,8 +471,8 @@ impl<'v> FieldValues<'v> {
         }
     }
 
-    /// Builds the choice between a deposit and its waivers. `offered` has the form value, the label
-    /// and the notes of each choice.
+    /// Builds the choice between paying a deposit and buying a waiver. `offered` has the form
+    /// value, the label and the notes of each choice.
     pub fn deposit(
         &self,
         step: &'v StepView,

@@ -1,8 +1,9 @@
-//! The forms of the guest's page. Each form becomes the input of an operation.
+//! The forms of the guest's page. This module converts each form into the input of an operation.
 //!
 //! The fields of each form:
-//! - Additional questions: `q.<questionId>` occurs once for each chosen option and has the option's
-//!   id. It is empty if no option is chosen. `q.<questionId>.text` has the written answer.
+//! - Additional questions: `q.<questionId>` occurs once for each chosen option and contains the
+//!   option's id. It is empty if no option is chosen. `q.<questionId>.text` contains the written
+//!   answer.
 //! - Agreement: `isAccepted=true` if the box is ticked, `signedName`, and `shownText`, the hash of
 //!   the text that the form showed.
 //! - Your details: one field for each detail of the guest, such as `firstName`.
@@ -14,20 +15,20 @@
 //! - Submission, and removal of a file: no fields.
 //! - Message and issue: `text`, and `key`, which is unique to each form.
 //! - Survey: `overallRating`, a field for each category, `publicText` and `privateReview`.
-//! - Extras: `x.<upsellId>` has the quantity of an extra. `request` is the button that also
+//! - Extras: `x.<upsellId>` contains the quantity of an extra. `request` is the button that also
 //!   requests the extras.
 //!
-//! Several people fill in the same step, each on their own phone. So a form of questions or details
-//! also has the values that it showed, as hidden fields such as `firstName.was`. Only a value that
-//! differs from the shown one is sent to the operation. So an old form cannot overwrite newer
-//! values of fields that the guest did not touch.
+//! Several people can fill in the same step, each on a separate phone. So a form of questions or
+//! details also repeats the values that it showed, in hidden fields such as `firstName.was`. The
+//! operation gets only the values that differ from the shown ones. So a form that was opened
+//! earlier cannot overwrite newer values of fields that its guest did not change.
 //!
 //! The step decides which fields its form has. The operation checks whether a question or an option
-//! belongs to the step, as for any other caller.
+//! belongs to the step, as it does for any other caller.
 //!
 //! Forms need no protection against cross-site requests. The token in the path is the only
 //! credential, and no browser adds the token by itself. Whoever knows the address may send the
-//! form, and nobody else can forge a request.
+//! form. Nobody else can forge a request.
 
 mod guest_details;
 
@@ -49,7 +50,7 @@ use crate::records::SurveyKind;
 /// Maximum size of the body of a form: 128 KiB.
 pub const BODY_LIMIT: usize = 128 << 10;
 
-/// Maximum number of guests that a form can name.
+/// Maximum number of guests that a form can contain.
 pub const MAX_GUESTS: usize = 50;
 
 /// The fields of a form, in the order in which they were sent.
@@ -59,9 +60,10 @@ pub type FormFields = Vec<(String, String)>;
 #[derive(Debug, PartialEq)]
 pub struct FilledForm {
     pub answers: Object,
-    /// The number of guest fieldsets, if the page of the same step is shown again.
+    /// The number of guest fieldsets to show, if the page of the same step is shown again.
     pub guests: Option<usize>,
-    /// The position in the form of each guest that was sent.
+    /// For each guest in the input of the operation, the number of the guest's fieldset in the
+    /// form.
     pub positions: Vec<usize>,
     /// The hash of the agreement text that the form showed.
     pub shown_text: Option<String>,
@@ -94,7 +96,7 @@ pub fn id_field(guest: usize) -> String {
     format!("id.{guest}")
 }
 
-/// Parses the fields of a body. Browsers end lines with CR LF, which becomes LF.
+/// Parses the fields of a form body. Replaces CR LF, with which browsers end lines, by LF.
 #[must_use]
 pub fn parse(body: &[u8]) -> FormFields {
     form_urlencoded::parse(body)
@@ -111,7 +113,7 @@ pub fn value_of<'f>(fields: &'f [(String, String)], field: &str) -> Option<&'f s
         .map(|(_, value)| value.as_str())
 }
 
-/// Returns the name of the field that chooses options of a question.
+/// Returns the name of the field with the chosen options of a question.
 #[must_use]
 pub fn choice_field(question: Uuid) -> String {
     format!("q.{question}")
@@ -123,7 +125,8 @@ pub fn text_field(question: Uuid) -> String {
     format!("q.{question}.text")
 }
 
-/// Returns the question of a field, and whether the field is the written answer.
+/// Returns the question that a field belongs to, and whether the field contains the written answer.
+/// Returns `None` for any other field.
 fn question_of(field: &str) -> Option<(Uuid, bool)> {
     let rest = field.strip_prefix("q.")?;
     let (id, is_text) = rest
@@ -137,17 +140,16 @@ fn question_of(field: &str) -> Option<(Uuid, bool)> {
     id.map(|id| (id, is_text))
 }
 
-/// The types of fields, which decide how values are read.
+/// The types of fields. The type decides how a value is parsed.
 #[derive(Debug, Clone, Copy)]
 enum FieldType {
-    /// A box that must be ticked.
+    /// A checkbox that must be ticked.
     Box,
-    /// A hidden or single field whose only valid value is `true`. Sending the form confirms the
-    /// step.
+    /// A field whose only valid value is `true`. By sending the form, the guest confirms the step.
     Confirmation,
     /// A text that must not be blank.
     Text,
-    /// A text that is omitted if it is blank.
+    /// A text. A blank text is omitted from the input of the operation.
     OptionalText,
 }
 
@@ -166,10 +168,10 @@ impl FieldType {
     }
 }
 
-/// Parses the form of a step. Returns the answers, or all fields that are unknown, missing or
-/// invalid.
+/// Parses the form of a step. Returns the answers, or a fault for each field that is unknown,
+/// missing or invalid.
 ///
-/// `check_in` is the date on which the ages of guests count.
+/// `check_in` is the day of check-in. Rules about the age of guests use their age on this day.
 pub fn parse_step(
     step: &StepView,
     check_in: Date,
@@ -189,7 +191,7 @@ pub fn parse_step(
     answers.map(FilledForm::of)
 }
 
-/// Parses the form for a message. Returns the input of the operation.
+/// Parses the form for a message. Returns the input of the operation that sends it.
 pub fn message(fields: &[(String, String)]) -> Result<Object, Faults> {
     parse_known(
         &[("text", FieldType::Text), ("key", FieldType::OptionalText)],
@@ -197,14 +199,14 @@ pub fn message(fields: &[(String, String)]) -> Result<Object, Faults> {
     )
 }
 
-/// Parses the form for an issue. Returns the input of the operation.
+/// Parses the form for an issue. Returns the input of the operation that reports it.
 pub fn issue(fields: &[(String, String)]) -> Result<Object, Faults> {
     message(fields)
 }
 
-/// The field of the rating as a whole.
+/// The name of the field with the overall rating.
 pub const OVERALL_RATING_FIELD: &str = "overallRating";
-/// The categories of a survey's ratings. Each is a field of the form.
+/// The categories that a survey rates. Each is the name of a form field.
 pub const CATEGORIES: [&str; 6] = [
     "cleanliness",
     "communication",
@@ -214,7 +216,7 @@ pub const CATEGORIES: [&str; 6] = [
     "checkin",
 ];
 
-/// Returns the input of a survey's answer.
+/// Parses the form of a survey. Returns the input of the operation that saves the answer.
 pub fn survey(kind: SurveyKind, fields: &[(String, String)]) -> Result<Object, Faults> {
     let texts = [
         ("publicText", FieldType::OptionalText),
@@ -258,7 +260,8 @@ pub fn quantity_field(extra: Uuid) -> String {
     format!("x.{extra}")
 }
 
-/// Returns the items of a cart, and whether the guest requests them. A blank quantity is 0.
+/// Parses the form of the extras. Returns the items of the cart, and whether the guest requests
+/// them. A blank quantity is 0.
 pub fn cart(
     extras: &[ExtraView],
     fields: &[(String, String)],
@@ -289,7 +292,7 @@ pub fn cart(
     faults.into_result((items, sent.contains_key("request")))
 }
 
-/// Parses a form that has no fields.
+/// Parses a form that has no fields. Any field is a fault.
 pub fn parse_empty(fields: &[(String, String)]) -> Result<Object, Faults> {
     parse_known(&[], fields)
 }
@@ -407,7 +410,7 @@ fn are_same(options: &[&str], others: &[&str]) -> bool {
 /// The chosen options and the text of each question in a form.
 type Answers<'f> = BTreeMap<Uuid, (Vec<&'f str>, Option<&'f str>)>;
 
-/// Returns all values of a field.
+/// Returns all values of a field, which can occur several times.
 fn every<'f>(fields: &'f [(String, String)], field: &str) -> Vec<&'f str> {
     fields
         .iter()

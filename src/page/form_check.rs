@@ -1,5 +1,5 @@
-//! Shared handling of the page's forms. Checks a form before its operation is called. Shows a
-//! refused form again with the typed values and the faults.
+//! Code that all forms of the page share. It checks a form before the operation is called. It shows
+//! a refused form again, with the typed values and the faults.
 
 use axum::response::Response;
 
@@ -9,13 +9,13 @@ use super::page_stay::PageStay;
 use super::reply;
 use super::step::RefusedForm;
 
-/// A form that was not accepted, with the reasons.
+/// The reasons why a form was refused.
 pub struct Rejection {
     pub status: u16,
     pub faults: Faults,
-    /// The reason that concerns the whole form.
+    /// The reason that concerns the whole form instead of one field.
     pub text: Option<&'static str>,
-    /// The number of seconds to wait before sending the form again.
+    /// The number of seconds that the guest should wait before sending the form again.
     pub retry_after: Option<u64>,
 }
 
@@ -31,7 +31,7 @@ impl Rejection {
         }
     }
 
-    /// Responds with the page of the refused form, which contains the typed values.
+    /// Responds with the page of the refused form. The form contains the typed values.
     pub fn response(
         self,
         page_stay: &PageStay,
@@ -48,8 +48,8 @@ impl Rejection {
     }
 }
 
-/// Parses the fields of a form with `check`. Rejects every form of a preview. Rejects a request
-/// without a valid form body, for which `fields` is `None`.
+/// Parses the fields of a form with `check`. Rejects every form that is sent from a preview.
+/// Rejects a request whose `fields` is `None`, because its body was not a valid form.
 pub fn check_form<T>(
     page_stay: &PageStay,
     fields: Option<&FormFields>,

@@ -1,4 +1,4 @@
-//! A page with one form that does not belong to a step: an issue, a survey, or the extras.
+//! A page with one form that does not belong to a step: the form for an issue, a survey or extras.
 
 use askama::Template;
 use engine::error::{Error, Result};
@@ -15,23 +15,23 @@ pub struct FormPage<'v> {
     pub frame: PageFrame<'v>,
     pub summary: Option<Summary>,
     pub title: &'static str,
-    /// The notice after the form was sent.
+    /// The notice that the page shows after the form was sent.
     pub notice: Option<&'static str>,
-    /// The address to which the form is sent; `None` if it cannot be sent.
+    /// The address to which the form is sent; `None` if the guest cannot send the form now.
     pub action: Option<String>,
-    /// The reason why the form cannot be sent.
+    /// The reason why the guest cannot send the form; `None` if the guest can send it.
     pub closed: Option<&'static str>,
     /// The idempotency key of the form, so that sending it twice has one effect.
     pub key: Option<Uuid>,
     pub entries: Vec<FormEntry<'v>>,
     pub hint: Option<&'static str>,
-    /// The form name of each button, if it has one, and its label.
+    /// For each button, its form name (if it has one) and its label.
     pub buttons: Vec<(Option<&'static str>, &'static str)>,
     pub past_title: &'static str,
     pub past: Vec<EarlierSubmission<'v>>,
 }
 
-/// Fields that belong together, such as those of an extra, with information about them.
+/// A group of related fields, such as those of one extra, with information about them.
 pub struct FormEntry<'v> {
     pub image: Option<&'v str>,
     pub fields: Vec<PageField<'v>>,

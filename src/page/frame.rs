@@ -13,23 +13,24 @@ use crate::portals::CommunicationMethod;
 use crate::words::{Words, fill, in_language, own_name};
 use vestibule_http::browser::hash;
 
-/// The style sheet of the page, without the colours of the branding.
+/// The style sheet of the page. The branding's colours are added on each page.
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/page/page.css").replace('\n', ""));
 
-/// A script that makes the page more convenient. Every page works without it.
+/// The script of pages without a form for files. Every page also works without the script.
 const SCRIPT: &str = include_str!("../../templates/page/page.js");
 
-/// The script of pages with a form for files. It also scales photos down before the upload.
+/// The script of pages with a form for files. It adds code that scales photos down before the
+/// upload.
 pub const FILES_SCRIPT: &str = concat!(
     include_str!("../../templates/page/page.js"),
     include_str!("../../templates/page/photos.js")
 );
 
-/// The script's hash for the content security policy.
+/// The hash of `FILES_SCRIPT`, for the content security policy.
 pub static FILES_SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(FILES_SCRIPT));
 
-/// The script's hash, as the content security policy names it.
+/// The hash of `SCRIPT`, for the content security policy.
 pub static SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(SCRIPT));
 
 /// The data of the template `page/base.html`, which every page extends.
@@ -37,7 +38,7 @@ pub struct PageFrame<'v> {
     pub title: String,
     /// The language of the product's own texts.
     pub language: &'static str,
-    /// The requested language of the host's texts.
+    /// The language in which the guest reads the host's texts, where such a text exists.
     pub tag: String,
     pub language_name: &'static str,
     pub direction: &'static str,
@@ -54,9 +55,9 @@ pub struct PageFrame<'v> {
     pub languages: Vec<LanguageChoice>,
     pub globe: String,
     pub arrow: String,
-    /// The icon of links to a manual's own page, as HTML.
+    /// The icon, as HTML, of links that lead to the page of a single manual.
     pub link: String,
-    /// A sentence that says how old the page is. It is shown only in the offline copy of the page.
+    /// A sentence that says how old the page is. Only the offline copy of the page shows it.
     pub age_notice: Option<String>,
     pub bar: Vec<ContactLink>,
     pub foot: Option<PageFoot<'v>>,
@@ -70,9 +71,10 @@ pub struct PageFrame<'v> {
 /// The form that sets the time of a preview.
 pub struct TimePicker {
     pub action: String,
-    /// The language parameter, which the form repeats.
+    /// The language parameter of the address. The form sends it again, so that the language stays
+    /// the same.
     pub language: Option<String>,
-    /// The time that the preview shows, as local time of the flat.
+    /// The time that the preview shows, as local time at the flat.
     pub at: String,
 }
 
@@ -80,25 +82,25 @@ pub struct TimePicker {
 pub struct PageAddresses {
     pub manifest: String,
     pub worker: String,
-    /// The path below which the service worker handles requests.
+    /// The path of the service worker's scope. The worker handles requests below this path.
     pub scope: String,
 }
 
 /// A language that the guest can choose.
 pub struct LanguageChoice {
     pub tag: String,
-    /// The name of the language in the language itself.
+    /// The name of the language, written in that language.
     pub name: String,
     pub href: String,
     pub is_current: bool,
 }
 
-/// A link of the bar, the tiles or the help section, such as to call the host.
+/// A link of the bar, the tiles or the help section, such as the link that calls the host.
 pub struct ContactLink {
     pub icon: String,
     pub label: &'static str,
     pub href: String,
-    /// Whether the link leads to another site.
+    /// Whether the link leads to another website.
     pub is_external: bool,
 }
 
@@ -132,7 +134,7 @@ pub fn icon(name: &str) -> String {
 }
 
 impl PageFrame<'_> {
-    /// Builds the frame of a page without a stay, in this language.
+    /// Builds the frame of a page without a stay, in the language `tag`.
     #[must_use]
     pub fn bare(
         tag: &str,
@@ -216,8 +218,8 @@ impl<'v> PageFrame<'v> {
 }
 
 impl PageFrame<'_> {
-    /// Returns the `lang` and `dir` attributes for a text of the host; empty if the text has the
-    /// language of the page. `language` is `None` for the requested language.
+    /// Returns the `lang` and `dir` attributes for a text of the host. Returns an empty text if the
+    /// text has the same language as the page. In `language`, `None` means the requested language.
     #[must_use]
     pub fn language_attributes<'l>(&'l self, language: impl Into<TextLanguage<'l>>) -> String {
         let language = language.into().0.unwrap_or(&self.tag);
@@ -227,15 +229,15 @@ impl PageFrame<'_> {
         format!(" lang=\"{language}\" dir=\"{}\"", direction(language))
     }
 
-    /// Returns a text of the host as HTML, with the attributes of [`Self::language_attributes`] if it needs
-    /// them.
+    /// Returns a text of the host as HTML. If its language differs from the page's, the text gets
+    /// an element with the attributes of [`Self::language_attributes`].
     #[must_use]
     pub fn host<'l>(&'l self, text: &str, language: impl Into<TextLanguage<'l>>) -> String {
         markdown::plain(text, Some(language.into().0.unwrap_or(&self.tag)))
     }
 
-    /// Returns a sentence of the page that contains the title of a step, as HTML. The title gets
-    /// its own element if its language is not that of the page.
+    /// Returns a sentence of the page that contains the title of a step, as HTML. The title gets a
+    /// separate element if its language is not that of the page.
     #[must_use]
     pub fn with_title<'l>(
         &'l self,
@@ -255,8 +257,8 @@ impl PageFrame<'_> {
         fill(&self.any(words), &[("title", &title)])
     }
 
-    /// Returns a text of the host in an unknown language as HTML. The browser detects the
-    /// direction.
+    /// Returns a text of the host in an unknown language as HTML. The browser detects the direction
+    /// of the text.
     #[must_use]
     #[expect(clippy::unused_self, reason = "templates have no other way to call it")]
     pub fn any(&self, text: &str) -> String {
@@ -272,7 +274,8 @@ fn direction(language: &str) -> &'static str {
     }
 }
 
-/// Returns the languages that the guest can choose; none if the organization has a single language.
+/// Returns the languages that the guest can choose. Returns none if the organization has only one
+/// language.
 fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
     let offered = &page_stay.view.languages;
     if offered.len() < 2 {
@@ -287,7 +290,8 @@ fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
     offered.iter().map(choice).collect()
 }
 
-/// Returns the link to contact the host, by the method that the portal defines.
+/// Returns the link with which the guest contacts the host. The portal defines the method, such as
+/// phone or e-mail.
 #[must_use]
 pub fn host(page_stay: &PageStay) -> Option<ContactLink> {
     let contact = page_stay.view.contact.as_ref()?;

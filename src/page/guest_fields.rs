@@ -1,5 +1,5 @@
-//! The fields with details of a guest: the fields that a step asks for, and their labels, input
-//! types and form names.
+//! The details of a guest that a step asks for, with the label, the input type and the form name of
+//! each.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ use crate::guest::StepView;
 use crate::precheck::{GuestCategory, GuestFieldRules, GuestPart, has_field_value};
 use crate::words::{Words, fill};
 
-/// The fields of the guest who booked if the step requires none.
+/// The fields that the form shows for the guest who booked, if the step requires none.
 const USUAL: [(&str, Requirement); 4] = [
     ("firstName", Requirement::OneOf),
     ("lastName", Requirement::OneOf),
     ("email", Requirement::Always),
     ("phone", Requirement::Never),
 ];
-/// The fields of the other guests if the step requires none.
+/// The fields that the form shows for each of the other guests, if the step requires none.
 const OTHERS: [(&str, Requirement); 2] = [
     ("firstName", Requirement::OneOf),
     ("lastName", Requirement::OneOf),
@@ -28,9 +28,9 @@ const OTHERS: [(&str, Requirement); 2] = [
 pub enum Requirement {
     /// The field is required of every guest.
     Always,
-    /// The field is required of the guests to whom the field's rule applies.
+    /// The field is required only of guests to whom the field's rule applies, for example by age.
     Sometimes,
-    /// Every guest who leaves the other `OneOf` fields empty.
+    /// The field is required of a guest who has filled in no other `OneOf` field.
     OneOf,
     /// The field is optional.
     Never,
@@ -53,7 +53,8 @@ pub struct RequestedFields<'n> {
 }
 
 impl<'n> RequestedFields<'n> {
-    /// Returns the fields of a step. `check_in` is the date on which the ages of guests count.
+    /// Returns the fields that a step asks for. `check_in` is the day of check-in. Rules about the
+    /// age of guests use their age on this day.
     #[must_use]
     pub fn of(step: &'n StepView, is_other: bool, check_in: Date) -> Self {
         Self {
@@ -95,13 +96,15 @@ impl<'n> RequestedFields<'n> {
     }
 }
 
-/// Returns the fields that the host requires of each guest; empty if the host has not chosen any.
+/// Returns the fields that the host requires of each guest. The list is empty if the host requires
+/// none.
 #[must_use]
 pub fn required(step: &StepView) -> &[String] {
     step.required_fields.as_deref().unwrap_or_default()
 }
 
-/// Returns the fields that a step asks of a guest.
+/// Returns the fields that a step asks for: those of one of the other guests if `is_other` is true,
+/// otherwise those of the guest who booked.
 #[must_use]
 pub fn requested_fields(step: &StepView, is_other: bool) -> Vec<GuestField<'_>> {
     asked_of(required(step), &step.guest_field_rules, is_other)
@@ -136,14 +139,14 @@ fn asked_of<'n>(
 }
 
 impl<'n> GuestField<'n> {
-    /// Returns the label of the field; an unknown field has its name as label.
+    /// Returns the label of the field. An unknown field is labelled with its name.
     #[must_use]
     pub fn label(&self, words: &'static Words) -> &'n str {
         words.guest_field(self.name).unwrap_or(self.name)
     }
 
-    /// Returns a hint on what to enter. The hint of a field that only some guests need says which
-    /// ones.
+    /// Returns a hint on what to enter. If only some guests must fill in the field, the hint says
+    /// which guests.
     #[must_use]
     pub fn hint(
         &self,
@@ -185,7 +188,8 @@ impl<'n> GuestField<'n> {
         }
     }
 
-    /// Returns the `autocomplete` value, with which a browser fills in the user's own data.
+    /// Returns the `autocomplete` value of the field. It lets a browser fill in the user's stored
+    /// data.
     #[must_use]
     pub fn autocomplete(&self) -> &'static str {
         match self.name {
@@ -203,7 +207,8 @@ impl<'n> GuestField<'n> {
         }
     }
 
-    /// Returns the options of a field that is a list: form value and label of each.
+    /// Returns the options of a field that is a selection list. Each has its form value and its
+    /// label.
     #[must_use]
     pub fn choices(&self, words: &'static Words) -> Vec<(&'static str, &'static str)> {
         match self.name {

@@ -34,13 +34,14 @@ struct GuestHome<'v> {
     /// page.
     asks_for_review: Option<(&'static str, String)>,
     instructions: Vec<&'v InstructionView>,
-    /// The manuals that the guest needs on this day, shown first.
+    /// The manuals that the guest needs on this day. The page shows them before all others.
     first: Vec<ManualSection<'v>>,
     /// The link to directions, and the address of the flat as text.
     directions: Option<(String, Option<String>)>,
     asking: Option<PrecheckinPrompt<'v>>,
     headings: Vec<ManualSection<'v>>,
-    /// The manuals that are not shown yet, each with a sentence that says when it will be.
+    /// The manuals that the guest cannot read yet. Each has a sentence that says when it will be
+    /// shown.
     upcoming: Vec<(&'v UpcomingView, String)>,
     offer: Option<&'v OfferView>,
     extras: Option<Extras<'v>>,
@@ -57,17 +58,17 @@ struct Extras<'v> {
     has_selection: bool,
 }
 
-/// The head of the page: place, dates and state of the stay.
+/// The head of the page: the flat, the dates and the state of the stay.
 struct PageHead<'v> {
     photo: Option<&'v str>,
     /// The short line above the name of the flat, such as `Your stay · Ada`.
     over: String,
     name: &'v str,
-    /// A sentence about this phase of the stay, in bold; `None` before the stay.
+    /// A sentence about the current phase of the stay, in bold; `None` before the day of arrival.
     sentence: Option<String>,
     /// A second sentence below `sentence`, such as the check-out time; `None` in some phases.
     detail: Option<String>,
-    /// The sentence that the booking is not confirmed yet; `None` if it is confirmed.
+    /// The sentence that the booking is not confirmed yet; `None` if the booking is confirmed.
     unconfirmed: Option<&'static str>,
     address: Option<String>,
     map: Option<String>,
@@ -102,12 +103,12 @@ struct PrecheckinPrompt<'v> {
     status: &'static str,
     /// A sentence on the submission's status; `None` before the submission.
     outcome: Option<&'static str>,
-    /// The message of the staff who sent the pre-check-in back for changes.
+    /// The message that staff wrote when they sent the pre-check-in back for changes.
     message: Option<&'v str>,
     /// The link to the next step or to the review.
     next: Option<NextLink<'v>>,
-    /// The link to the review, if `next` is a step that staff sent back and the guest may submit
-    /// without changing it.
+    /// The link to the review. It is set if `next` leads to a step that staff sent back, and the
+    /// guest may submit without changing that step.
     review: Option<String>,
     rows: Vec<HomeStepRow<'v>>,
     has_confetti: bool,
@@ -117,7 +118,7 @@ struct PrecheckinPrompt<'v> {
 
 /// The link to the next step or to the review.
 struct NextLink<'v> {
-    /// The label, with a placeholder for the title of the step.
+    /// The label. If the link leads to a step, the label has a placeholder for the step's title.
     words: &'static str,
     /// The step; `None` if the link leads to the review.
     step: Option<&'v StepView>,
@@ -136,7 +137,7 @@ struct HomeStepRow<'v> {
 
 /// Renders the entry page.
 ///
-/// `is_handed_in` is true right after the guest submitted the pre-check-in.
+/// `is_handed_in` is true if the guest submitted the pre-check-in just before this request.
 pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
     let phase = page_stay.phase();
     let view = &page_stay.view;
@@ -205,7 +206,8 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
     .map_err(Error::internal)
 }
 
-/// Returns the manuals that the guest needs on this day. They come before all other content.
+/// Returns the manuals that the guest needs on this day. The page shows them before all other
+/// content.
 fn first(page_stay: &PageStay, phase: Phase) -> Vec<ManualSection<'_>> {
     let words = page_stay.texts;
     let sections = match phase {
@@ -270,8 +272,8 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
         .unsigned_abs();
     let is_on = phase != Phase::Cancelled && phase != Phase::After;
     PageHead {
-        // A guest who has arrived or is leaving needs other information more than a photo of the
-        // flat.
+        // For a guest who has arrived or is leaving, other information is more useful than a photo
+        // of the flat.
         photo: flat
             .and_then(|flat| flat.photo_url.as_deref())
             .filter(|_| matches!(phase, Phase::Before | Phase::After)),
@@ -302,7 +304,8 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
     }
 }
 
-/// Returns the question of the last open survey, and the address of its page.
+/// Returns the question of the last survey that the guest can answer now, and the address of the
+/// survey's page.
 fn asks_for_review(page_stay: &PageStay) -> Option<(&'static str, String)> {
     let kind = page_stay.view.review_requests.last().copied()?;
     Some((
@@ -311,7 +314,7 @@ fn asks_for_review(page_stay: &PageStay) -> Option<(&'static str, String)> {
     ))
 }
 
-/// Returns the extras with the address of their page; `None` if there are none.
+/// Returns the extras and the address of their page; `None` if there are no extras.
 fn extras(page_stay: &PageStay) -> Option<Extras<'_>> {
     let extras = &page_stay.view.extras;
     let row = |extra: &'_ ExtraView| page_stay.money(extra.price_cents, extra.currency.as_deref());
@@ -339,7 +342,7 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
     let (done, total) = (page_stay.complete_count(), page_stay.steps().len());
     let status = precheckin.status;
     let unfinished = page_stay.next(None);
-    // A step that was sent back is complete, but the guest must look at it again.
+    // A step that staff sent back is complete, but the guest must check the step again.
     let sent_back = page_stay
         .steps()
         .iter()
@@ -402,9 +405,9 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
     })
 }
 
-/// Returns the text that invites the guest to the pre-check-in. The built-in prompt asks for
-/// it before the arrival, so from the arrival day on another built-in text replaces the prompt. A
-/// prompt that the host wrote is never replaced.
+/// Returns the text that invites the guest to the pre-check-in. The built-in prompt asks the guest
+/// to finish before the arrival. So from the arrival day on, another built-in text replaces that
+/// prompt. A prompt that the host wrote is never replaced.
 fn invitation<'v>(prompt: &'v str, phase: Phase, words: &'static Words) -> &'v str {
     if phase != Phase::Before && prompt == words.precheckin.prompt {
         words.progress.action_required
@@ -413,9 +416,9 @@ fn invitation<'v>(prompt: &'v str, phase: Phase, words: &'static Words) -> &'v s
     }
 }
 
-/// Returns the text on the result of the submission. Returns `None` before the submission. Also
-/// returns `None` after an approval if a step is not ready, because the text would claim that
-/// nothing is left to do.
+/// Returns the text on the result of the submission; `None` before the submission. Also returns
+/// `None` after an approval if a step is not ready. The text would then say wrongly that the guest
+/// has nothing left to do.
 #[must_use]
 pub fn submission_status(page_stay: &PageStay) -> Option<&'static str> {
     let words = &page_stay.texts.precheckin;
@@ -449,8 +452,8 @@ fn row<'v>(page_stay: &PageStay, place: usize, step: &'v StepView) -> HomeStepRo
     }
 }
 
-/// Returns the tiles with their links. The links search without a place if the position of the flat
-/// is unknown.
+/// Returns the tiles with their links. If the position of the flat is unknown, map links search
+/// without a location.
 fn tiles(page_stay: &PageStay) -> Vec<ContactLink> {
     let place = page_stay
         .flat_position()

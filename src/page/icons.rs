@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 /// The drawings. Each line has the name of an icon, a tab, and the content of the `svg` element.
-/// `data/README.md` names the source and the licence.
+/// `data/README.md` names the source and the licence of the drawings.
 const DRAWINGS: &str = include_str!("../../data/icons.tsv");
 
 /// The name and the content of all icons, sorted by name.
@@ -15,16 +15,16 @@ static ICONS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the content of an icon's `svg` element: 24 by 24 units, with strokes that have no
-/// colour.
+/// Returns the content of an icon's `svg` element. The drawing is 24 by 24 units large, and its
+/// strokes have no colour.
 #[must_use]
 pub fn drawing(name: &str) -> Option<&'static str> {
     let place = ICONS.binary_search_by_key(&name, |(name, _)| name).ok()?;
     Some(ICONS[place].1)
 }
 
-/// Returns the SVG of an icon in the colour of the surrounding text, hidden from assistive
-/// technology; `None` for an unknown name. The style sheets set round line ends.
+/// Returns the SVG of an icon in the colour of the surrounding text; `None` for an unknown name.
+/// The icon is hidden from assistive technology. The style sheets set round line ends.
 #[must_use]
 pub fn svg(name: &str) -> Option<String> {
     let drawing = drawing(name)?;
@@ -34,7 +34,8 @@ pub fn svg(name: &str) -> Option<String> {
     ))
 }
 
-/// Returns an empty square of the size of an icon, for an unknown name.
+/// Returns an empty square with the size of an icon. The page shows it for an icon with an unknown
+/// name.
 #[must_use]
 pub fn blank() -> String {
     "<svg class=\"icon\" aria-hidden=\"true\" width=\"24\" height=\"24\" viewBox=\"0 0 24 24\"></svg>".to_owned()

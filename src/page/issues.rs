@@ -54,8 +54,8 @@ pub async fn get(
     response
 }
 
-/// Handles POST: reports an issue. The idempotency key in the form ensures that two submissions of
-/// one form report one issue.
+/// Handles POST: reports an issue. The form has an idempotency key, so a form that is sent twice
+/// reports one issue.
 pub async fn post(
     State(service): IssuesService,
     params: PathParams,

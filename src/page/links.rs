@@ -4,13 +4,14 @@ use uuid::Uuid;
 
 use crate::records::SurveyKind;
 
-/// The addresses of the stay's pages. They keep the requested language and the time of a preview.
+/// The addresses of the stay's pages. Each address repeats the requested language and the time of a
+/// preview.
 #[derive(Debug, Clone)]
 pub struct StayLinks {
     /// The path of the stay's page, without a query.
     page: String,
     language: Option<String>,
-    /// The time for a preview, which the links keep in their query.
+    /// The time that a preview shows; `None` outside a preview. Each link repeats it in its query.
     time: Option<String>,
 }
 
@@ -25,7 +26,7 @@ impl StayLinks {
         }
     }
 
-    /// Returns the same addresses for another time of the preview.
+    /// Returns the same addresses with another time of the preview.
     #[must_use]
     pub fn at_time(self, time: String) -> Self {
         Self {
@@ -39,7 +40,7 @@ impl StayLinks {
         &self.page
     }
 
-    /// Returns the language that the request asked for; `None` if the page chose one itself.
+    /// Returns the language that the address of the request names; `None` if it names none.
     #[must_use]
     pub fn language(&self) -> Option<&str> {
         self.language.as_deref()
@@ -51,7 +52,8 @@ impl StayLinks {
         self.at("", &[])
     }
 
-    /// Returns the address of the entry page right after pre-check-in was submitted.
+    /// Returns the address of the entry page that is shown right after the guest submitted the
+    /// pre-check-in.
     #[must_use]
     pub fn home_submitted(&self) -> String {
         self.at("", &[("handedIn", "true")])
@@ -79,7 +81,7 @@ impl StayLinks {
         self.at(&format!("/steps/{step}"), &[("lacking", "true")])
     }
 
-    /// Returns the address of a step's page with this number of guest fieldsets.
+    /// Returns the address of a step's page with `guests` fieldsets for other guests.
     #[must_use]
     pub fn step_with_guests(&self, step: Uuid, guests: usize) -> String {
         self.at(
@@ -100,7 +102,7 @@ impl StayLinks {
         format!("{}/steps/{step}/files/{file}", self.page)
     }
 
-    /// Returns the address that removes a file.
+    /// Returns the address that removes a file when a form is sent to it.
     #[must_use]
     pub fn remove(&self, step: Uuid, file: Uuid) -> String {
         self.at(&format!("/steps/{step}/files/{file}/remove"), &[])
@@ -130,19 +132,21 @@ impl StayLinks {
         self.at("/issues", &[])
     }
 
-    /// Returns the address of the issues page right after an issue was reported.
+    /// Returns the address of the issues page that is shown right after the guest reported an
+    /// issue.
     #[must_use]
     pub fn issue_sent(&self) -> String {
         self.at("/issues", &[("sent", "true")])
     }
 
-    /// Returns the address of a survey's page. Its answer is sent to the same address.
+    /// Returns the address of a survey's page. The answers to the survey are sent to the same
+    /// address.
     #[must_use]
     pub fn survey(&self, kind: SurveyKind) -> String {
         self.at(&format!("/reviews/{}", kind.as_ref()), &[])
     }
 
-    /// Returns the address of a survey's page right after the survey was answered.
+    /// Returns the address of a survey's page that is shown right after the guest answered it.
     #[must_use]
     pub fn survey_sent(&self, kind: SurveyKind) -> String {
         self.at(&format!("/reviews/{}", kind.as_ref()), &[("sent", "true")])
@@ -154,8 +158,8 @@ impl StayLinks {
         self.at("/extras", &[])
     }
 
-    /// Returns the address of the extras page right after the selection was saved (`is_request` is
-    /// false) or requested.
+    /// Returns the address of the extras page that is shown right after the guest saved the
+    /// selection. If `is_request` is true, the guest also requested the extras.
     #[must_use]
     pub fn extras_sent(&self, is_request: bool) -> String {
         let sent = if is_request { "requested" } else { "kept" };

@@ -28,7 +28,7 @@ pub struct Card<'v> {
     /// Whether the manual has content besides its title.
     pub has_body: bool,
     pub is_open: bool,
-    /// The address of the manual's own page.
+    /// The address of the page that shows only this manual.
     pub href: String,
     /// The language of the content.
     pub language: TextLanguage<'v>,
@@ -81,8 +81,8 @@ pub fn render<'v>(page_stay: &'v PageStay, manual: &'v ManualView) -> Result<Str
     .map_err(Error::internal)
 }
 
-/// Raises all headings by one level. The page of a single manual has no category title, so the
-/// manual's headings begin one level higher.
+/// Raises each heading by one level, for example from `h4` to `h3`. The page of a single manual
+/// shows no category title, so the manual's headings begin one level higher than on the entry page.
 fn raised(html: &str) -> String {
     (3..=6).fold(html.to_owned(), |html, level| {
         let upper = level - 1;
@@ -103,7 +103,7 @@ pub fn card<'v>(
         .title
         .as_deref()
         .or(has_body.then_some(page_stay.texts.manuals.good_to_know))?;
-    // A preview contains no password, so it has no QR code.
+    // A preview contains no Wi-Fi password, so it shows no QR code.
     let code = |wifi: &'v WifiView| {
         qr::wifi(
             &wifi.name,
@@ -142,7 +142,7 @@ pub fn card<'v>(
     })
 }
 
-/// Returns the manuals of each category, except those that the page shows elsewhere.
+/// Returns the manuals of each category. Omits the manuals that the page shows elsewhere.
 #[must_use]
 pub fn sections<'v>(
     page_stay: &'v PageStay,
@@ -178,7 +178,7 @@ pub fn sections<'v>(
         .collect()
 }
 
-/// Returns one section with all manuals about a subject, from all categories. The manuals are
+/// Returns one section with all manuals about a subject, from all categories. Each manual is
 /// expanded.
 #[must_use]
 pub fn section_about<'v>(

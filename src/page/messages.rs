@@ -37,7 +37,7 @@ struct SentMessage<'v> {
     sent: String,
 }
 
-/// Renders the messages page, with the newest message first.
+/// Renders the messages page. The newest message comes first.
 pub fn render(
     page_stay: &PageStay,
     messages: &[Message],

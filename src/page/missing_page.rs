@@ -1,5 +1,5 @@
-//! Pages shown instead of the requested page. They say that the stay, the step or the manual does
-//! not exist, or that the failure is temporary.
+//! Pages that are shown instead of the requested page. They say that the stay, the step, the manual
+//! or the pass does not exist, or that the request failed temporarily.
 
 use askama::Template;
 use engine::error::{Error, ErrorKind, Result};
@@ -16,7 +16,7 @@ struct MissingPage<'v> {
     more: Option<&'static str>,
 }
 
-/// The kind of thing that the address names and the stay does not have.
+/// The kind of object that the address names although the stay has no such object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingThing {
     Step,
@@ -24,8 +24,8 @@ pub enum MissingThing {
     Pass,
 }
 
-/// Renders the error page for a refusal with this status. It replaces any page of a stay. `tag` is
-/// the language.
+/// Renders the error page for a refusal with this status, instead of a page of the stay. `tag` is
+/// the language of the error page.
 pub fn error_page(status: u16, tag: &str) -> Result<String> {
     let text = |words: &'static Words| match status {
         status if status == ErrorKind::RateLimit.status() => (words.pages.busy, None),

@@ -32,14 +32,14 @@ impl<'f> GuestFields<'f> {
         typed::trim(value_of(self.fields, &self.name(detail)).unwrap_or_default())
     }
 
-    /// Returns the value that the form showed in a field.
+    /// Returns the value that the form showed in a field when it was opened.
     fn was(&self, detail: &str) -> &'f str {
         typed::trim(
             value_of(self.fields, &shown_value_field(&self.name(detail))).unwrap_or_default(),
         )
     }
 
-    /// Returns the id of the guest if the form showed a saved guest.
+    /// Returns the id of the guest; `None` if the guest was not saved when the form was opened.
     fn id(&self) -> Option<&'f str> {
         value_of(self.fields, &id_field(self.guest?))
     }
@@ -51,7 +51,7 @@ impl<'f> GuestFields<'f> {
             .all(|detail| self.value(detail.name).is_empty())
     }
 
-    /// Returns the values that the form showed.
+    /// Returns the values that the form showed when it was opened.
     fn shown(&self, asked: &RequestedFields<'_>) -> Object {
         let value =
             |detail: &GuestField<'_>| (detail.name.to_owned(), json!(self.was(detail.name)));
@@ -59,8 +59,8 @@ impl<'f> GuestFields<'f> {
         values.filter(|(_, value)| value != "").collect()
     }
 
-    /// Returns the changed details of the guest, and the required details that are still missing
-    /// after the change. If `is_strict` is false, no detail counts as missing.
+    /// Returns two things: the details of the guest that changed, and the required details that are
+    /// missing even after the change. If `is_strict` is false, no detail counts as missing.
     fn changes(
         &self,
         asked: &RequestedFields<'_>,
@@ -79,8 +79,8 @@ impl<'f> GuestFields<'f> {
                 continue;
             }
             let (value, was) = (self.value(name), self.was(name));
-            // The form can show a value that is not saved: a value of the reservation before the
-            // first save, or a value that another person has deleted since.
+            // The form can show a value that is not saved. Either it is a value of the reservation
+            // that nobody has saved yet, or another person has deleted the saved value since.
             let is_unsaved = !value.is_empty()
                 && !has_field_value(&after, name)
                 && (saved.is_none() || *need != Requirement::Never);
@@ -134,8 +134,9 @@ pub(super) fn details(
     faults.into_result(answers)
 }
 
-/// Parses the other guests. Omits a new guest whose fields are blank. Removes a saved guest whose
-/// fields were all emptied. The buttons that add or remove a guest also save incomplete details.
+/// Parses the other guests. Omits an unsaved guest whose fields are blank. Removes a saved guest
+/// whose fields were all emptied. The buttons that add or remove a guest save details even if
+/// required ones are missing.
 pub(super) fn guests(
     step: &StepView,
     check_in: Date,
@@ -175,8 +176,8 @@ pub(super) fn guests(
             match known {
                 Some(_) if changes.is_empty() => None,
                 Some(known) => Some(changes.into_iter().chain([id_of(known)]).collect()),
-                // The guest was removed by another person. Changes to the guest are saved as a new
-                // guest; without changes, the guest stays removed.
+                // Another person has removed the guest. If this form has changes to the guest, they
+                // are saved as a new guest. Otherwise the guest stays removed.
                 None if guest_fields.id().is_some() && changes.is_empty() => None,
                 None => Some(all_values(&guest_fields, &asked)),
             }
@@ -223,7 +224,7 @@ fn id_of(guest: &Value) -> (String, Value) {
     ("id".to_owned(), guest["id"].clone())
 }
 
-/// Returns all values of a guest that are not blank.
+/// Returns all details of a guest that are not blank.
 fn all_values(guest_fields: &GuestFields<'_>, asked: &RequestedFields<'_>) -> Object {
     let value = |detail: &GuestField<'_>| {
         (

@@ -17,7 +17,7 @@ fn fields(pairs: &[(&str, &str)]) -> FormFields {
         .collect()
 }
 
-/// Builds a step of a type with more fields.
+/// Builds a step of this type. `more` has additional fields of the step.
 fn step(step_type: StepType, more: Value) -> StepView {
     let mut step = json!({ "id": id(1), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true });
     step.as_object_mut()
@@ -26,7 +26,7 @@ fn step(step_type: StepType, more: Value) -> StepView {
     serde_json::from_value(step).unwrap()
 }
 
-/// Returns the parsed answers, or the fields with faults.
+/// Returns the parsed answers, or the name and the fault of each invalid field.
 fn answered(step: &StepView, pairs: &[(&str, &str)]) -> Result<Value, Vec<(String, FaultKind)>> {
     let answered =
         parse_step(step, CHECK_IN, &fields(pairs)).map(|filled| Value::Object(filled.answers));
