@@ -1,26 +1,26 @@
-//! Makes the guest's page available offline. A service worker keeps copies of the page, and a web
+//! Makes the guest's page available offline. A service worker stores copies of the page, and a web
 //! manifest lets a phone put the page on its home screen.
 //!
 //! # The service worker
 //!
 //! `worker.js` asks the network first. If the request fails or takes longer than six seconds, the
-//! worker returns its copy. The worker keeps copies of the page, the manuals that the guest opened,
-//! the manifest, and the images on the page. It keeps nothing else: no step, no form, no sent
-//! message. The end of the stay is written into the script; at that time the worker deletes all
-//! copies. It also deletes them as soon as the page answers 403, 404 or 410.
+//! worker returns its copy. The worker stores copies of the page, the manuals that the guest
+//! opened, the manifest, and the images on the page. It stores no step, no form and no sent
+//! message. The script contains the time at which the stay ends. At that time the worker deletes
+//! all copies. It also deletes them as soon as the page answers 403, 404 or 410.
 //!
 //! The worker relies on these properties of the page:
-//! - The page registers the worker for itself and all addresses below it:
+//! - The page registers the worker for the page's address and all addresses below it:
 //!   `navigator.serviceWorker.register(page + "/worker.js", { scope: page })`. The address of the
 //!   page itself is above the address of the worker. So the response with the worker has the header
 //!   `Service-Worker-Allowed: <page>`.
-//! - `<template data-offline>…</template>` holds the notice that says how old the page is. A
-//!   browser does not show a template. In its copy, the worker removes the tags around the notice,
-//!   so the offline page shows the notice without a script.
+//! - `<template data-offline>…</template>` contains the notice that says how old the page is. A
+//!   browser does not show a template. In its copy, the worker removes the tags around the notice.
+//!   So the offline page shows the notice without a script.
 //! - Images are `<img … src="…">` with an absolute address, or an address that begins with a slash.
 //! - The content security policy of the worker's response allows the worker to fetch the page's
-//!   images (`connect-src`). The policy of the page has `worker-src 'self'` and
-//!   `manifest-src 'self'`.
+//!   images (`connect-src`). The policy of the page has `worker-src 'self'` and `manifest-src
+//!   'self'`.
 //! - A preview registers no worker.
 
 use jiff::Timestamp;
@@ -34,7 +34,7 @@ use engine::language::is_right_to_left;
 /// which the worker deletes its copies.
 const WORKER: &str = include_str!("worker.js");
 
-/// Returns the service worker of the page at this path. The worker deletes all its copies at
+/// Returns the service worker of the page at `page_path`. The worker deletes all its copies at
 /// `forget_at`.
 #[must_use]
 pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
@@ -49,8 +49,8 @@ pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
         .replacen("__UNTIL__", &forget_at.as_millisecond().to_string(), 1)
 }
 
-/// Returns the web manifest of the page at this path, in the branding's colours. `name` is the name
-/// of the stay.
+/// Returns the web manifest of the page at `page_path`, in the branding's colours. `name` is the
+/// name of the stay.
 #[must_use]
 pub fn manifest(
     name: &str,
@@ -75,7 +75,7 @@ pub fn manifest(
     .to_string()
 }
 
-/// Returns a data URL with the drawing of a house on the brand's colour.
+/// Returns a data URL with the page's icon: the drawing of a house on the brand's colour.
 fn icon(brand: &str, text_colour: &str) -> String {
     let house = icons::drawing("house").unwrap_or_default();
     let svg = format!(

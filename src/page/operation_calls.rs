@@ -1,4 +1,5 @@
-//! Calls operations of the guest interface through the pipeline, like any other client.
+//! Calls operations of the guest interface through the pipeline. The page has no other access than
+//! any client of that interface.
 
 use std::sync::Arc;
 
@@ -16,13 +17,13 @@ use crate::guest::is_reached;
 #[derive(Debug, Clone, Default)]
 pub struct PageRefusal {
     pub status: u16,
-    /// The key of the reason, for programs.
+    /// The key of the reason for the refusal, for programs.
     pub key: Option<String>,
     /// Whether a limit of the stay or the organization is reached.
     pub is_full: bool,
-    /// The issues: the path of each from the root of the body, and its message.
+    /// The issues in the request. Each has its path from the root of the body, and its message.
     pub issues: Vec<(Vec<String>, String)>,
-    /// Whole seconds to wait before the next attempt.
+    /// Whole seconds that the guest should wait before the next attempt.
     pub retry_after: Option<u64>,
 }
 
@@ -73,7 +74,7 @@ impl PageRefusal {
     }
 }
 
-/// Returns an operation of the guest interface.
+/// Returns the operation of the guest interface with this id.
 pub fn operation(service: &Service, id: &str) -> Result<&'static Operation, PageRefusal> {
     service.app.operation(id).ok_or_else(|| {
         tracing::error!(
@@ -84,7 +85,7 @@ pub fn operation(service: &Service, id: &str) -> Result<&'static Operation, Page
     })
 }
 
-/// Calls an operation. Returns the requester, and the answer or the refusal.
+/// Calls an operation. Returns the requester for the log, and the answer or the refusal.
 pub async fn call(
     service: &Arc<Service>,
     operation: &'static Operation,
@@ -102,7 +103,7 @@ pub async fn call(
     (requester, answer)
 }
 
-/// Returns the value of an operation's answer.
+/// Returns the value in an operation's answer, as the operation's output type.
 pub fn value<O: Send + Sync + 'static>(
     _: OperationName<O>,
     answer: LocalAnswer,
@@ -116,8 +117,9 @@ pub fn value<O: Send + Sync + 'static>(
     })
 }
 
-/// Builds the request for an operation, with these path parameters besides the token. Only the
-/// headers in `headers` are copied from the browser's request, because the token is the credential.
+/// Builds the request for an operation. Its path parameters are the token and those in `path`. Only
+/// the headers in `headers` are copied from the browser's request, because the token is the only
+/// credential.
 #[must_use]
 pub fn request(
     id: Uuid,

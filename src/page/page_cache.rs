@@ -1,13 +1,13 @@
-//! A cache of rendered pages that contain no form. A page is valid within the minute in which it
-//! was rendered.
+//! A cache of rendered pages that contain no form. A cached page is valid until the minute ends in
+//! which it was rendered.
 //!
 //! A page depends on the guest's view, the address and the requested languages. It also depends on
-//! the minute, because its offline copy states the minute of rendering.
+//! the minute, because its offline copy shows the minute of rendering.
 //!
-//! Every request still reads the guest's view, which checks that the stay exists and counts the
-//! request. The view's `ETag` names its state. If a cached page was rendered from the same state,
-//! the cache returns that page. The second request for a page compresses the page once for all
-//! later requests.
+//! Every request still reads the guest's view. That read checks that the stay exists, and counts
+//! the request. The `ETag` of the view identifies the view's state. If a cached page was rendered
+//! from the same state, the cache returns that page. The second request for a page compresses it.
+//! Later requests get the compressed page.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use vestibule_http::surface::CompressedText;
 const CACHE_BYTES: u64 = 32 << 20;
 /// Approximate number of pages that fit into the cache.
 const EXPECTED_PAGES: usize = 512;
-/// Approximate memory of an entry in bytes, besides key and page.
+/// Approximate memory of a cache entry in bytes, in addition to its key and its page.
 const OVERHEAD: u64 = 512;
 
 /// The cached pages, by their keys.
@@ -54,12 +54,12 @@ impl PageCache {
         Self(sharded(EXPECTED_PAGES, CACHE_BYTES, ByBytes, processors))
     }
 
-    /// Returns the page if it was rendered in this minute.
+    /// Returns the page with this key if it was rendered in the current minute.
     pub fn get(&self, key: &str, now: Timestamp) -> Option<Arc<CachedPage>> {
         self.0.get(key).filter(|page| page.minute == minute(now))
     }
 
-    /// Caches a page under the key of its request.
+    /// Caches a page under the key of the request for it.
     pub fn insert(&self, key: Box<str>, page: CachedPage) {
         self.0.insert(key, Arc::new(page));
     }

@@ -18,22 +18,24 @@ use crate::precheck::StepState;
 use crate::records::ReservationStatus;
 use crate::words::{DateFormats, Words, dates_in, fill, in_language, language_of};
 
-/// A stay, as its pages show it.
+/// A stay, with the data that its pages need.
 pub struct PageStay {
     pub view: Arc<GuestView>,
     pub links: StayLinks,
     pub texts: &'static Words,
     /// The language of the page. Texts that do not exist in it are shown in another language.
     pub tag: String,
-    /// The language tag that decides the formats of dates and times, by its region.
+    /// The language tag whose region decides the formats of dates and times.
     pub regional: String,
     /// The language of the product's own texts.
     pub language: &'static str,
     /// The time of the request, or the chosen time of a preview.
     pub now: Timestamp,
-    /// Whether the page is a preview or shows another time than now. Forms cannot be sent then.
+    /// Whether the page is a preview, or shows a time other than now. The guest cannot send forms
+    /// then.
     pub is_preview: bool,
-    /// Whether the stay ended before the guest submitted anything. No step is open then.
+    /// Whether the stay ended before the guest submitted anything. Then the guest can no longer
+    /// save any step.
     pub is_over: bool,
     /// The idempotency key of the forms for messages and files.
     pub key: Uuid,
@@ -63,8 +65,8 @@ impl PageStay {
             && !precheckin.steps.is_empty()
             && !precheckin.steps.iter().any(|step| step.is_open);
         if !is_preview {
-            // A step that was added after the submission can be closed to the guest. The page hides
-            // such a step, because the guest cannot save it.
+            // A step that was added after the submission can be closed, so that the guest cannot
+            // save it. The page hides such a step.
             let is_shown = |step: &StepView| step.is_open || step.state != StepState::Todo;
             if !view.precheckin.steps.iter().all(is_shown) {
                 // Other requests may share the view, so it is copied only if a step must be
@@ -105,7 +107,7 @@ impl PageStay {
         )
     }
 
-    /// Returns whether the booking is not confirmed yet.
+    /// Returns whether the host has not confirmed the booking yet.
     #[must_use]
     pub fn is_tentative(&self) -> bool {
         self.view.reservation.status == ReservationStatus::Tentative
@@ -161,19 +163,19 @@ impl PageStay {
         self.steps().iter().filter(|step| step.is_complete).count()
     }
 
-    /// Returns whether the guest can save a step now.
+    /// Returns whether the guest can save this step now.
     #[must_use]
     pub fn is_open(&self, step: &StepView) -> bool {
         self.view.precheckin.is_enabled && step.is_open && !self.is_preview
     }
 
-    /// Returns whether steps are open again after a submission.
+    /// Returns whether the guest can save steps again after the submission.
     #[must_use]
     pub fn is_reopened(&self) -> bool {
         !self.view.precheckin.open_steps.is_empty()
     }
 
-    /// Returns whether the host expects a submission from the guest once every step is complete.
+    /// Returns whether the guest must submit the pre-check-in once every step is complete.
     #[must_use]
     pub fn should_submit(&self) -> bool {
         let precheckin = &self.view.precheckin;
@@ -186,9 +188,9 @@ impl PageStay {
         precheckin.is_enabled && is_asked && !self.is_preview
     }
 
-    /// Returns the next open step after `behind` that the guest has to do. Skips steps that wait
-    /// for another system. After the last step, the search continues at the first. Without `behind`
-    /// it starts at the first step.
+    /// Returns the next open step after the step `behind` that the guest must complete. After the
+    /// last step, the search continues with the first. If `behind` is `None`, the search starts
+    /// with the first step. Skips steps that wait for another system.
     #[must_use]
     pub fn next(&self, behind: Option<Uuid>) -> Option<&StepView> {
         let place = behind
@@ -201,7 +203,7 @@ impl PageStay {
             .find(|step| !step.state.is_ready() && Some(step.id) != behind && self.is_open(step))
     }
 
-    /// Returns a text like `Step 3 of 8`.
+    /// Returns the position of a step as a text, such as `Step 3 of 8`.
     #[must_use]
     pub fn position(&self, id: Uuid) -> String {
         let place = self
@@ -219,7 +221,7 @@ impl PageStay {
         )
     }
 
-    /// Returns a manual that the guest can read now.
+    /// Returns the manual with this id, if the guest can read it now.
     #[must_use]
     pub fn manual(&self, id: Uuid) -> Option<&ManualView> {
         self.view
@@ -249,8 +251,8 @@ impl PageStay {
         is_on && self.phase() != Phase::Cancelled
     }
 
-    /// Returns whether the page offers a wallet pass: before the day of departure, if the portal
-    /// offers passes and the server can sign them.
+    /// Returns whether the page offers a wallet pass. The portal must offer passes, the server must
+    /// be able to sign them, and the day of departure must not have begun.
     #[must_use]
     pub fn offers_pass(&self) -> bool {
         let is_on = self
@@ -265,8 +267,8 @@ impl PageStay {
         self.has_passes && is_on && is_time && !self.is_tentative() && !self.is_preview
     }
 
-    /// Returns the formats of dates and amounts: those of the guest's region if the page is in that
-    /// region's language, otherwise those of the page's language.
+    /// Returns the formats of dates and amounts. If `regional` is a tag of the page's language,
+    /// they are the formats of its region. Otherwise they are those of the page's language.
     #[must_use]
     pub fn dates(&self) -> Arc<DateFormats> {
         let is_spoken = language_of(&self.regional) == Some(self.language);
@@ -283,13 +285,13 @@ impl PageStay {
         self.zone().to_datetime(self.now).date()
     }
 
-    /// Formats a date in words, with its year unless it is the current year.
+    /// Formats a date in words. The text contains the year unless it is the current year.
     #[must_use]
     pub fn day(&self, date: Date) -> String {
         self.dates().day(date, self.today())
     }
 
-    /// Formats a range of dates in words, with years that are not the current one.
+    /// Formats a range of dates in words. The text contains each year that is not the current year.
     #[must_use]
     pub fn days(&self, from: Date, until: Date) -> String {
         self.dates().days(from, until, self.today())
@@ -325,7 +327,7 @@ impl PageStay {
             .map_or_else(|_| text.to_owned(), |time| self.dates().time(time))
     }
 
-    /// Formats an amount of money; `None` without an amount.
+    /// Formats an amount of money; `None` if there is no amount.
     #[must_use]
     pub fn money(&self, cents: Option<u64>, currency: Option<&str>) -> Option<String> {
         let cents = i64::try_from(cents?).ok()?;

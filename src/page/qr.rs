@@ -1,8 +1,8 @@
-//! Draws a QR code with which a phone joins the Wi-Fi. It is drawn on the server, so that no other
+//! Draws a QR code with which a phone joins the Wi-Fi. The server draws the code, so that no other
 //! service learns the password.
 //!
-//! The content has the format that phones know: `WIFI:T:WPA;S:<name>;P:<password>;;`, with a
-//! backslash before each of `\ ; , : "` in the name and the password.
+//! The content of the code has the format that phones know: `WIFI:T:WPA;S:<name>;P:<password>;;`,
+//! with a backslash before each of `\ ; , : "` in the name and the password.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use qrcodegen::{QrCode, QrCodeEcc};
 /// Width of the light border around the code in modules (ISO/IEC 18004).
 const QUIET_ZONE: i32 = 4;
 
-/// Returns the content of the code, for a network with a password or an open network.
+/// Returns the content of the code. Without a password, it describes an open network.
 fn payload(name: &str, password: Option<&str>) -> String {
     match password.filter(|password| !password.is_empty()) {
         Some(password) => format!("WIFI:T:WPA;S:{};P:{};;", escaped(name), escaped(password)),
@@ -30,9 +30,9 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Returns the code as inline SVG. `label` describes it to assistive technology. Returns `None` if
-/// name and password are too long for a QR code. The code is dark on light in every colour scheme,
-/// because cameras need that.
+/// Returns the code as inline SVG. `label` describes the code to assistive technology. Returns
+/// `None` if name and password are too long for a QR code. The code is dark on light even in dark
+/// mode, because cameras need that.
 #[must_use]
 pub fn wifi(name: &str, password: Option<&str>, label: &str) -> Option<String> {
     let code = QrCode::encode_text(&payload(name, password), QrCodeEcc::Medium).ok()?;
@@ -48,7 +48,7 @@ pub fn wifi(name: &str, password: Option<&str>, label: &str) -> Option<String> {
     ))
 }
 
-/// Returns the SVG path of the dark modules, with one rectangle for each horizontal run.
+/// Returns the SVG path of the dark modules. Adjacent modules of a row form one rectangle.
 fn path(code: &QrCode) -> String {
     let mut path = String::new();
     for y in 0..code.size() {
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// Parses the content of a QR code as a phone does.
+    /// Parses the content of a QR code in the way a phone does.
     fn read(payload: &str) -> Vec<(String, String)> {
         let (mut fields, mut field, mut letters) = (
             Vec::new(),

@@ -1,5 +1,5 @@
-//! The HTTP responses of the page. Caches may not store them, and browsers send no referrer from
-//! them.
+//! The HTTP responses of the page. Their headers forbid caches to store them, and forbid browsers
+//! to send a referrer.
 
 use std::sync::LazyLock;
 
@@ -19,8 +19,8 @@ pub use vestibule_http::browser::retriable;
 
 const SERVICE_WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-worker-allowed");
 
-/// The content security policy of pages. Pages load images, the web manifest and the service
-/// worker; they run only their own script.
+/// The content security policy of pages. It allows images, the web manifest, the service worker,
+/// and only the page's script.
 static PAGE: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
         "style-src 'unsafe-inline'; script-src '{}' '{}'; worker-src 'self'; manifest-src 'self'; connect-src 'self'; img-src http: https: \
@@ -30,13 +30,15 @@ static PAGE: LazyLock<Policy> = LazyLock::new(|| {
     Policy::new(loads, Referrer::Nobody)
 });
 
-/// The content security policy of pages that this service shows in a frame.
+/// The content security policy of pages that other pages of this service may show in a frame.
 static FRAMED_PAGE: LazyLock<Policy> = LazyLock::new(|| PAGE.clone().framed());
 
-/// The content security policy of downloaded files. A file may not run scripts or load anything.
+/// The content security policy of downloaded files. It forbids a file to run scripts or to load
+/// anything.
 static FILE: LazyLock<Policy> = LazyLock::new(|| Policy::new("", Referrer::Nobody));
 
-/// The content security policy of the service worker, which fetches the page and its images.
+/// The content security policy of the service worker. It allows the worker to fetch the page and
+/// its images.
 static WORKER: LazyLock<Policy> =
     LazyLock::new(|| Policy::new("connect-src 'self' http: https:", Referrer::Nobody));
 
@@ -45,8 +47,8 @@ pub fn page(status: u16, html: Result<String>, tag: &str) -> Response {
     under(&PAGE, status, html, tag)
 }
 
-/// Responds with a page of a stay. Pages of this service may show a preview in a frame, because
-/// forms of a preview cannot be sent.
+/// Responds with a page of a stay. If the page is a preview, pages of this service may show it in a
+/// frame. That is safe because the forms of a preview cannot be sent.
 pub fn page_of_stay(page_stay: &PageStay, status: u16, html: Result<String>) -> Response {
     let policy = if page_stay.view.preview.is_some() {
         &FRAMED_PAGE
@@ -56,7 +58,7 @@ pub fn page_of_stay(page_stay: &PageStay, status: u16, html: Result<String>) -> 
     under(policy, status, html, page_stay.language)
 }
 
-/// Responds with a page that pages of this service may show in a frame.
+/// Responds with a page that other pages of this service may show in a frame.
 pub fn framed_page(status: u16, html: Result<String>, tag: &str) -> Response {
     under(&FRAMED_PAGE, status, html, tag)
 }
@@ -67,7 +69,7 @@ fn under(policy: &Policy, status: u16, html: Result<String>, tag: &str) -> Respo
     })
 }
 
-/// Responds with a cached page, in a content coding that the browser accepts.
+/// Responds with a cached page. Compresses it if the browser accepts that.
 pub async fn cached_page(page: &CachedPage, headers: &HeaderMap) -> Response {
     let (html, coding) = page.html().for_client(headers).await;
     let mut response = browser::file(&PAGE, HTML, html);
@@ -79,7 +81,7 @@ pub async fn cached_page(page: &CachedPage, headers: &HeaderMap) -> Response {
     response
 }
 
-/// Responds with a file of this type.
+/// Responds with a file of this media type.
 pub fn file(content_type: &'static str, body: impl Into<Body>) -> Response {
     browser::file(&FILE, content_type, body)
 }
@@ -93,7 +95,7 @@ pub fn worker(script: String, scope: &str) -> Response {
     response
 }
 
-/// Redirects to another address, which the browser opens by GET.
+/// Redirects the browser to another address, which it opens with GET.
 pub fn redirect(address: &str) -> Response {
     browser::redirect(address, Referrer::Nobody)
 }

@@ -1,5 +1,4 @@
-//! A request to the guest page: the stay, the language, and the calls of operations that the page
-//! needs.
+//! A request to the guest page: the stay, the language, and the operations that the page calls.
 
 use std::sync::Arc;
 
@@ -37,25 +36,25 @@ pub struct PageRequest {
     /// `None`.
     ids: Vec<(String, Option<Uuid>)>,
     query: Vec<(String, String)>,
-    /// The language in the query; `None` if it is missing or invalid.
+    /// The language that the query names; `None` if it is missing or invalid.
     asked: Option<String>,
-    /// The language tags in the browser's `Accept-Language`, by preference.
+    /// The language tags in the browser's `Accept-Language` header, the most preferred first.
     accepted: Vec<String>,
-    /// The requester for the log, after the first call of an operation.
+    /// The requester for the log; `None` until an operation has been called.
     pub requester: Option<Requester>,
 }
 
-/// The time of a preview, as the query parameter `at` names it.
+/// The time that a preview shows, from the query parameter `at`.
 enum PageMoment<'q> {
-    /// A text that the operation parses. It may be invalid; the operation then refuses the request.
+    /// A text that the operation parses. If the text is invalid, the operation refuses the request.
     Sent(&'q str),
     /// A local time at the flat, from the form of a preview.
     Local(DateTime),
 }
 
 impl PageRequest {
-    /// Reads the head of a request. Returns it together with the body. If the path contains no
-    /// valid token, the token is empty.
+    /// Reads path, query and headers of a request. Returns the page request and the unread body. If
+    /// the path contains no valid token, the token is empty.
     pub fn of(service: Arc<Service>, params: PathParams, request: HttpRequest) -> (Self, Body) {
         let (parts, body) = request.into_parts();
         let id = request_id(&parts);
@@ -104,9 +103,9 @@ impl PageRequest {
         )
     }
 
-    /// Returns the address without the characters after the token that cannot belong to it, because
-    /// messengers often include the punctuation after a link. Returns `None` if there are no such
-    /// characters.
+    /// Returns the address of the request without the characters that follow the token and cannot
+    /// belong to it. Messengers often make the punctuation after a link part of the link. Returns
+    /// `None` if there are no such characters.
     #[must_use]
     pub fn without_trailing_punctuation(
         service: &Service,
@@ -126,8 +125,8 @@ impl PageRequest {
         Some(format!("{}{query}", path(service, token)))
     }
 
-    /// Creates a request that no browser made, for example to build a wallet pass. Its
-    /// language is the guest's language.
+    /// Creates a request without a browser, for example to build a wallet pass. The request names
+    /// no language, so texts are in the guest's language.
     pub fn without_browser(service: Arc<Service>, token: String) -> Self {
         let links = StayLinks::new(path(&service, &token), None);
         Self {
@@ -153,7 +152,7 @@ impl PageRequest {
         )
     }
 
-    /// Returns the id in a path parameter.
+    /// Returns the id in the path parameter `wanted`.
     #[must_use]
     pub fn path_id(&self, wanted: &str) -> Option<Uuid> {
         self.ids
@@ -163,7 +162,7 @@ impl PageRequest {
     }
 
     /// Returns the full address of the page, which a guest can share. The address of a preview
-    /// never has the branding's domain.
+    /// never uses the branding's domain.
     #[must_use]
     pub fn url(&self, view: &GuestView) -> String {
         let branding = view.branding.as_ref().filter(|_| view.preview.is_none());
@@ -177,19 +176,19 @@ impl PageRequest {
         self.ids.iter().all(|(_, id)| id.is_some())
     }
 
-    /// Returns the value of a query parameter.
+    /// Returns the value of the query parameter `wanted`.
     #[must_use]
     pub fn query_parameter(&self, wanted: &str) -> Option<&str> {
         form::value_of(&self.query, wanted)
     }
 
-    /// Returns whether the guest has just submitted pre-check-in.
+    /// Returns whether the guest submitted the pre-check-in just before this request.
     #[must_use]
     pub fn is_just_submitted(&self) -> bool {
         self.query_parameter("handedIn").is_some()
     }
 
-    /// Returns the language of a page that is shown before the stay is known.
+    /// Returns the language of a page that is shown before the stay has been read.
     #[must_use]
     pub fn tag(&self) -> String {
         let language = best_language(self.accepted.iter().map(String::as_str), &[]);
@@ -203,12 +202,13 @@ impl PageRequest {
         self.page_stay(answer)
     }
 
-    /// Reads the guest's view. The query parameter `at` can name another time than now, if the
-    /// caller may see a preview. The form of a preview sends this time as local time of the flat.
+    /// Reads the guest's view. If the caller may see a preview, the query parameter `at` can set
+    /// the time that the view shows. The form of a preview sends this time as local time of the
+    /// flat.
     ///
-    /// The language is the one in the address. Without it, the language is the guest's own
-    /// language. Without both, it is the first language that the browser accepts and that has
-    /// texts.
+    /// The language is the one that the address names. If it names none, the guest's language is
+    /// used. If that is unknown too, the first accepted language of the browser that has texts is
+    /// used.
     pub async fn view(&mut self) -> Result<LocalAnswer, PageRefusal> {
         let language = self.asked.clone();
         let language = language.map(|language| ("language".to_owned(), language));
@@ -261,7 +261,7 @@ impl PageRequest {
         })
     }
 
-    /// Returns the time in the query parameter `at`, if there is one.
+    /// Returns the time in the query parameter `at`; `None` if the parameter is missing.
     fn moment(&self) -> Option<PageMoment<'_>> {
         let at = self.query_parameter("at")?;
         Some(match at.parse::<DateTime>() {
@@ -270,7 +270,7 @@ impl PageRequest {
         })
     }
 
-    /// Returns the signer of passes, if its certificate is valid now.
+    /// Returns the signer of wallet passes; `None` if its certificate is not valid now.
     #[must_use]
     pub fn signer(&self) -> Option<&PassSigner> {
         self.service
@@ -279,9 +279,9 @@ impl PageRequest {
             .filter(|signer| signer.is_valid(self.service.clock.now()))
     }
 
-    /// Returns the cache key of the page, which contains every part of the request that the page
-    /// depends on. Returns `None` for a page that must not be cached: the page of a preview, and
-    /// the page right after the submission.
+    /// Returns the cache key of the page. The key contains every part of the request that the page
+    /// depends on. Returns `None` for pages that must not be cached: a preview, and the page right
+    /// after the submission.
     #[must_use]
     pub fn key(&self, operation: &str) -> Option<Box<str>> {
         if self.query_parameter("at").is_some() || self.is_just_submitted() {
@@ -305,7 +305,8 @@ impl PageRequest {
         )
     }
 
-    /// Returns the cached page of a key, if it was rendered from this state of the guest's view.
+    /// Returns the cached page with this key, if it was rendered from this state of the guest's
+    /// view.
     pub fn cached_page(&self, key: &str, state: Option<&HeaderValue>) -> Option<Arc<CachedPage>> {
         let pages = self.service.app_state.extension::<PageCache>()?;
         pages
@@ -313,7 +314,7 @@ impl PageRequest {
             .filter(|page| state == Some(&page.state))
     }
 
-    /// Caches a page that was rendered from a state of the guest's view.
+    /// Caches a page that was rendered from this state of the guest's view.
     pub fn cache_page(&self, key: Box<str>, page_stay: &PageStay, state: HeaderValue, html: &str) {
         if let (Some(pages), false) = (
             self.service.app_state.extension::<PageCache>(),
@@ -323,7 +324,7 @@ impl PageRequest {
         }
     }
 
-    /// Calls an operation of the guest interface on the stay. Returns its answer.
+    /// Calls an operation of the guest interface for the stay. Returns its answer.
     pub async fn call<O: Send + Sync + 'static>(
         &mut self,
         operation: OperationName<O>,
@@ -336,8 +337,7 @@ impl PageRequest {
         operation_calls::value(operation, answer)
     }
 
-    /// Calls an operation of the guest interface on the stay, and ignores the value that the
-    /// operation returns.
+    /// Calls an operation of the guest interface for the stay. Ignores the value of its answer.
     pub async fn send(
         &mut self,
         operation: &str,
@@ -387,13 +387,14 @@ impl PageRequest {
     }
 }
 
-/// Returns whether a text is a timestamp, which does not depend on a time zone.
+/// Returns whether a text is a timestamp. A timestamp contains its offset, so its meaning does not
+/// depend on a time zone.
 fn is_moment(text: &str) -> bool {
     text.parse::<Moment>().is_ok()
 }
 
-/// Returns whether a text has the form of a stay's token. Any other text is neither looked up nor
-/// written into an address.
+/// Returns whether a text has the form of a stay's token. A text without this form is neither
+/// looked up nor written into an address.
 fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -401,12 +402,12 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte))
 }
 
-/// Returns whether a character cannot belong to a token, which is base64url text.
+/// Returns whether a character cannot be part of a token. Tokens are base64url text.
 fn ends_sentence(letter: char) -> bool {
     !letter.is_alphanumeric() && !matches!(letter, '-' | '_')
 }
 
-/// Returns the value of a path parameter.
+/// Returns the value of the path parameter `wanted`.
 fn parameter<'p>(params: &'p RawPathParams, wanted: &str) -> &'p str {
     params
         .iter()
@@ -414,7 +415,7 @@ fn parameter<'p>(params: &'p RawPathParams, wanted: &str) -> &'p str {
         .map_or("", |(_, value)| value)
 }
 
-/// Returns the path of a stay's page, including the path of the public URL.
+/// Returns the path of a stay's page. It begins with the path of the public URL.
 fn path(service: &Service, token: &str) -> String {
     let prefix = url::Url::parse(&service.app_state.public_url)
         .map(|url| url.path().trim_end_matches('/').to_owned());

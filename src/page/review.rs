@@ -1,5 +1,5 @@
-//! The review page: the guest's answers before the submission, each step with a link to change
-//! them.
+//! The review page. Before the submission, it shows the guest's answers, with a link on each step
+//! to change them.
 
 use askama::Template;
 use engine::error::{Error, Result};
@@ -28,11 +28,11 @@ struct ReviewPage<'v> {
     missing: Vec<IncompleteStep<'v>>,
 }
 
-/// A step that prevents the submission, with the reason.
+/// A step that prevents the submission, and the reason.
 struct IncompleteStep<'v> {
     step: &'v StepView,
     href: String,
-    /// A text on what the step needs.
+    /// A text that says what the step still needs.
     text: String,
 }
 
@@ -46,7 +46,7 @@ struct AnsweredReviewStep<'v> {
     change_what: String,
 }
 
-/// Renders the review page. `text` is the reason why the submission was refused.
+/// Renders the review page. `text` is the reason why a submission was refused; `None` if none was.
 pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String> {
     let words = &page_stay.texts.precheckin;
     let answered = |step| AnsweredReviewStep {

@@ -29,7 +29,7 @@ use crate::guest::passes::GET_PASS;
 use crate::guest::{GET_STEP_FILE, LIST_OWN_MESSAGES, Message};
 use crate::records::SurveyKind;
 
-/// The time limit for the body of a form.
+/// The time within which the body of a form must arrive.
 const FORM_DEADLINE: Duration = Duration::from_secs(30);
 
 type PageService = State<Arc<Service>>;
@@ -114,7 +114,7 @@ fn survey(kind: SurveyKind) -> MethodRouter<Arc<Service>> {
 /// The HTML of a page, or the error of its template.
 type Html = engine::error::Result<String>;
 
-/// Responds with a page of a stay. `made` renders the page and returns its status.
+/// Responds with a page of a stay. `made` renders the page, and returns its status and its HTML.
 async fn shown(
     server: PageService,
     params: PathParams,
@@ -134,8 +134,8 @@ async fn shown(
     response
 }
 
-/// Responds with a page that contains no form. Returns the cached page if its state is current;
-/// otherwise renders the page.
+/// Responds with a page that contains no form. Returns the cached page if it was rendered from the
+/// current state. Otherwise renders the page.
 async fn read(
     State(service): PageService,
     params: PathParams,
@@ -355,7 +355,7 @@ async fn worker_file(server: PageService, params: PathParams, request: HttpReque
     .await
 }
 
-/// Redirects to the short-lived URL of an uploaded file.
+/// Redirects to the short-lived URL of a file that the guest uploaded.
 async fn step_file(
     State(service): PageService,
     params: PathParams,
@@ -380,7 +380,7 @@ async fn step_file(
     response
 }
 
-/// Redirects a GET of a form's address to the page of its step.
+/// Redirects a GET request for a form's address to the page of the form's step.
 async fn to_step(
     State(service): PageService,
     params: PathParams,

@@ -1,8 +1,8 @@
-//! Handles the forms that a guest sends. Each form calls its operation. Afterwards the browser is
-//! redirected to the next page, or the page shows the form again with its faults.
+//! Handles the forms that a guest sends. Each form calls its operation. The response then redirects
+//! the browser to the next page, or shows the form again with its faults.
 //!
-//! A handler reads the guest view first, because it decides whether the form may be sent and which
-//! fields the step has. Only then does it read the body.
+//! A handler reads the guest view first. The view decides whether the form may be sent, and which
+//! fields the step has. The handler reads the body only after that.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use crate::words::Words;
 
 type SendingService = State<Arc<Service>>;
 
-/// The response to a form, with the request that it belongs to.
+/// The response to a form, with the request that sent the form.
 struct FormAnswer {
     request: PageRequest,
     response: Response,
@@ -169,8 +169,8 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
     }
 }
 
-/// Shows the form of an agreement whose text has changed since the guest opened it. The box is not
-/// ticked.
+/// Shows the form of an agreement whose text has changed since the guest opened the form. The box
+/// is not ticked.
 async fn text_changed(
     mut request: PageRequest,
     page_stay: PageStay,
@@ -198,9 +198,9 @@ async fn text_changed(
     )
 }
 
-/// Returns the address to open after a step was saved. An incomplete step, or a step with new
-/// questions, is shown again. Otherwise the next incomplete step follows. If no step is incomplete,
-/// the review follows.
+/// Returns the address to open after a step was saved. If the saved step is incomplete or has new
+/// questions, it is the page of that step. Otherwise it is the next incomplete step. If every step
+/// is complete, it is the review.
 fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> String {
     let mut asked = saved.questions.iter().flatten();
     let asks_anew = asked.any(|question| {
@@ -216,7 +216,7 @@ fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> Stri
     }
 }
 
-/// Submits the pre-check-in. A second submission redirects to the same page.
+/// Submits the pre-check-in. A second submission is redirected to the same page as the first.
 pub async fn submit(
     State(service): SendingService,
     params: PathParams,
@@ -254,7 +254,8 @@ async fn hand_in(mut request: PageRequest, body: Body) -> FormAnswer {
         let response = reply::redirect(&page_stay.links.home_submitted());
         return FormAnswer { request, response };
     };
-    // The guest may have submitted a moment ago from another page, so the current state decides.
+    // The guest may already have submitted the pre-check-in on another page. So the stay is read
+    // again.
     let page_stay = if refusal.status == 409 {
         request.load_stay().await.unwrap_or(page_stay)
     } else {
@@ -271,8 +272,8 @@ async fn hand_in(mut request: PageRequest, body: Body) -> FormAnswer {
     sent
 }
 
-/// Sends a message to the host. The idempotency key in the form ensures that two submissions of one
-/// form send one message.
+/// Sends a message to the host. The form has an idempotency key, so a form that is sent twice sends
+/// one message.
 pub async fn message(
     State(service): SendingService,
     params: PathParams,
@@ -349,7 +350,7 @@ async fn write(mut request: PageRequest, body: Body) -> FormAnswer {
     FormAnswer { request, response }
 }
 
-/// Adds a file to a step. Passes the body to the operation as it arrives.
+/// Adds a file to a step. Streams the body to the operation while it arrives.
 pub async fn file(
     State(service): SendingService,
     params: PathParams,
@@ -414,7 +415,8 @@ async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { request, response }
         }
-        // The file no longer exists, so the removal has already succeeded.
+        // The file does not exist any more, so there is nothing to remove. The guest sees the page
+        // as after a removal.
         Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { request, response }
@@ -443,7 +445,7 @@ async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str
     }
 }
 
-/// Returns the page of a step with the refused form.
+/// Responds with the page of a step that contains the refused form.
 fn of_step(
     request: PageRequest,
     page_stay: &PageStay,
@@ -480,7 +482,7 @@ fn no_step(request: PageRequest, page_stay: &PageStay) -> FormAnswer {
     FormAnswer { request, response }
 }
 
-/// Returns the text that explains a refusal to the guest. The refusal's own message is English and
+/// Returns the text that explains a refusal to the guest. The message in the refusal is English and
 /// meant for programs.
 pub(super) fn text(refusal: &PageRefusal, page_stay: &PageStay) -> &'static str {
     let words: &'static Words = page_stay.texts;

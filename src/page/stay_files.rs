@@ -1,4 +1,4 @@
-//! Builds what a guest can save from the page: the calendar event, the wallet pass, and the offline
+//! Builds what a guest can save on a phone: the calendar event, the wallet pass, and the offline
 //! copy of the page.
 
 use engine::error::Result;
@@ -85,7 +85,7 @@ pub(crate) fn pass(
     )
 }
 
-/// Returns the web manifest, with which a phone installs the page.
+/// Returns the web manifest, with which a phone installs the page on its home screen.
 #[must_use]
 pub fn manifest(page_stay: &PageStay) -> String {
     offline::manifest(
@@ -96,8 +96,8 @@ pub fn manifest(page_stay: &PageStay) -> String {
     )
 }
 
-/// Returns the service worker. It keeps the offline copy until the end of the last day of the stay,
-/// in the flat's time zone. It keeps no copy of a cancelled stay.
+/// Returns the service worker. The worker stores the offline copy until the end of the last day of
+/// the stay, in the flat's time zone. For a cancelled stay it stores no copy.
 #[must_use]
 pub fn worker(page_stay: &PageStay) -> String {
     let stay = &page_stay.view.reservation;

@@ -1,4 +1,5 @@
-//! The page of a step: its form, a refused form with its faults, or the answers of a closed step.
+//! The page of a step. It shows the step's form, a refused form with its faults, or the answers of
+//! a step that the guest cannot save.
 
 use std::borrow::Cow;
 
@@ -25,26 +26,28 @@ struct StepPage<'v> {
     step: &'v StepView,
     position: String,
     summary: Option<Summary>,
-    /// The message of the staff who sent the step back.
+    /// The message of the staff who sent the step back for changes.
     sent_back: Option<&'v str>,
     note: Option<&'static str>,
-    /// A sentence about the step, if the host has written no description.
+    /// A sentence of the product about the step; `None` if the host has written a description.
     sentence: Option<&'static str>,
     progress: Option<ProgressCard<'v>>,
     /// The name and the amount of each fee.
     fees: Vec<(&'v str, String)>,
     /// The total of the fees; `None` for a single fee.
     total: Option<String>,
-    /// The text of an agreement with its language. On a page with a form, it is the text to accept,
-    /// otherwise the accepted text. `None` as language means the requested language.
+    /// The text of an agreement, with its language. On a page with a form, it is the text to
+    /// accept; on any other page, it is the accepted text. `None` as language means the requested
+    /// language.
     contract: Option<(&'v str, TextLanguage<'v>)>,
-    /// A sentence that says when the agreement was accepted, if the guest can still change it.
+    /// A sentence that says when the guest accepted the agreement; `None` if the guest cannot
+    /// change the step any more.
     accepted: Option<String>,
     files: Option<Files<'v>>,
     form: Option<StepForm<'v>>,
     action: String,
     answers: Vec<LabelledAnswer<'v>>,
-    /// The link to the next page, for a step without a form.
+    /// The link to the next page. Set only if the step has no form.
     onward: Option<String>,
 }
 
@@ -60,7 +63,7 @@ struct ProgressCard<'v> {
 /// The form with which the guest fills in a step.
 struct StepForm<'v> {
     groups: Vec<FieldGroup<'v>>,
-    /// Whether the form has no fields and only confirms.
+    /// Whether the form has no fields. By sending it, the guest confirms the step.
     is_confirmation: bool,
     adds_guests: bool,
     footnote: Option<String>,
@@ -70,19 +73,19 @@ struct StepForm<'v> {
 /// A refused form, which the page shows again with the reasons.
 #[derive(Debug, Default)]
 pub struct RefusedForm {
-    /// The typed values.
+    /// The values that the guest typed.
     pub typed: Option<FormFields>,
     pub faults: Faults,
-    /// The reason that concerns the whole form.
+    /// The reason that concerns the whole form instead of one field.
     pub text: Option<&'static str>,
 }
 
-/// Parameters in the address of a step's page.
+/// The query parameters of a step's page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StepOptions {
-    /// The number of guest fieldsets.
+    /// The number of fieldsets for other guests.
     pub guests: Option<usize>,
-    /// Whether the page marks the answers that a saved step still needs.
+    /// Whether the page marks the answers that the saved step still lacks.
     pub marks_missing: bool,
 }
 
@@ -171,8 +174,8 @@ pub fn render(
     .map_err(Error::internal)
 }
 
-/// Returns the address to open after a step: the next open step that is incomplete, otherwise the
-/// review.
+/// Returns the address to open after this step: the next incomplete step that is open, otherwise
+/// the review.
 #[must_use]
 pub fn next_address(page_stay: &PageStay, step: &StepView) -> String {
     page_stay.next(Some(step.id)).map_or_else(
@@ -181,8 +184,8 @@ pub fn next_address(page_stay: &PageStay, step: &StepView) -> String {
     )
 }
 
-/// Returns the note above a step. It describes the state of the step, for example that answers are
-/// missing.
+/// Returns the note above a step. The note describes the state of the step, for example that
+/// answers are missing.
 fn note(
     page_stay: &PageStay,
     step: &StepView,
@@ -212,8 +215,8 @@ fn note(
         .then_some(words.precheckin.more)
 }
 
-/// Returns the text of an agreement. A page without a form shows the accepted text, because the
-/// page states the acceptance below it.
+/// Returns the text of an agreement. If the page has no form, this is the accepted text, because
+/// the page says below it when the guest accepted the text.
 fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextLanguage<'_>)> {
     let accepted = step.acceptance.as_ref().filter(|_| !step.is_text_changed);
     let today = step.agreement.as_ref()?.text.as_deref();
@@ -226,9 +229,8 @@ fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextLanguage<'_>)>
     }
 }
 
-/// Returns whether the guest has accepted exactly the text that the page shows. The result is false
-/// if the text has changed since. It is also false if the guest accepted the text in another
-/// language.
+/// Returns whether the guest has accepted exactly the text that the page shows. Returns false if
+/// the text has changed since, or if the guest accepted the text in another language.
 fn is_accepted_text(step: &StepView) -> bool {
     let today = step.agreement.as_ref();
     let today = today.and_then(|agreement| agreement.text.as_deref());
@@ -255,7 +257,7 @@ fn shown_text(step: &StepView) -> Vec<(String, Cow<'_, str>)> {
         .collect()
 }
 
-/// Returns one fault for each answer that a saved step still needs.
+/// Returns one fault for each answer that the saved step still lacks.
 fn lacks(step: &StepView) -> Faults {
     let mut faults = Faults::default();
     if step.state.is_ready() {
@@ -376,7 +378,7 @@ fn form<'v>(
     })
 }
 
-/// Returns whether the upload of files completes the step, so that the form needs no confirmation.
+/// Returns whether the uploaded files alone complete the step. The form then needs no confirmation.
 fn is_completed_by_files(step: &StepView) -> bool {
     match step.step_type.file_use() {
         FileUse::Identity => !step.is_upload_unavailable,
@@ -394,14 +396,13 @@ fn is_signed_elsewhere(step: &StepView) -> bool {
     agreement.is_some_and(|agreement| agreement.is_signed_elsewhere)
 }
 
-/// Returns whether this page cannot complete an agreement: it must be signed at the provider first,
-/// or another system already reports on it.
+/// Returns whether the guest cannot complete an agreement on this page. Either the guest must first
+/// sign it at the provider, or another system has reported its progress.
 fn is_signed_first(step: &StepView) -> bool {
     step.is_signature_required == Some(true) || carried_out(step)
 }
 
-/// Returns whether another system has reported progress, so that the guest need not confirm the
-/// step.
+/// Returns whether another system has reported progress. The guest then need not confirm the step.
 const fn carried_out(step: &StepView) -> bool {
     step.progress.is_some()
 }

@@ -1,4 +1,4 @@
-//! The mark of a step: an icon and a text for its state, used wherever steps are listed.
+//! The mark of a step: an icon and a text that show the step's state. All lists of steps use it.
 
 use super::answers;
 use super::page_stay::PageStay;
@@ -44,7 +44,7 @@ impl StepMark {
 }
 
 /// Returns whether another system reported that the step failed and that the guest must act.
-/// Excludes identity checks, which the guest repeats.
+/// Returns false for identity checks, because the guest repeats a failed check at the provider.
 #[must_use]
 pub fn has_failed(step: &StepView) -> bool {
     let progress = step.progress.as_ref();
@@ -52,7 +52,7 @@ pub fn has_failed(step: &StepView) -> bool {
     is_failed && !step.step_type.checks_identity()
 }
 
-/// Returns a text on what the step needs before the submission; `None` if it needs nothing.
+/// Returns a text that says what the step needs before the submission; `None` if it needs nothing.
 #[must_use]
 pub fn missing(page_stay: &PageStay, step: &StepView) -> Option<String> {
     if step.state.is_ready() {
@@ -98,7 +98,7 @@ fn is_accepted(step: &StepView) -> bool {
     step.accepted_at.is_some()
 }
 
-/// Returns the document types that a step requires and for which no file is uploaded.
+/// Returns the document types that a step requires and that the guest has not uploaded.
 fn documents(step: &StepView) -> Vec<&str> {
     let files = step.files.as_deref().unwrap_or_default();
     let required = step.required_document_types.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The summary of a form's faults above the form. It gets the focus and links to each field.
+//! The list of a form's faults above the form. It gets the focus, and each entry links to a field.
 
 use super::fault::{FaultKind, Faults};
 use super::fields::PageField;
@@ -6,9 +6,9 @@ use super::uploads::Files;
 use crate::translations::TextLanguages;
 use crate::words::Words;
 
-/// The summary of a form's faults, shown above the form.
+/// The list of a form's faults, shown above the form.
 pub struct Summary {
-    /// The message about the whole form.
+    /// The message about the form as a whole.
     pub text: Option<&'static str>,
     pub links: Vec<FaultLink>,
 }
@@ -24,8 +24,8 @@ pub struct FaultLink {
 }
 
 impl Summary {
-    /// Builds the summary of a form; `None` without faults. Faults of fields that the form does not
-    /// have are shown as a fault of the whole form.
+    /// Builds the summary of a form; `None` if the form has no faults. A fault of a field that the
+    /// form does not have appears as a fault of the whole form.
     pub fn of<'f, 'v: 'f>(
         fields: impl Iterator<Item = &'f PageField<'v>>,
         files: Option<&Files<'_>>,

@@ -28,14 +28,15 @@ use super::{reply, sending};
 use crate::records::SurveyKind;
 use crate::words::Words;
 
-/// Maximum number of characters in a text.
+/// Maximum number of characters in one text of a survey.
 const TEXT_LENGTH: usize = 6000;
-/// The fields of a survey that hold texts.
+/// The fields of a survey that contain texts.
 const TEXTS: [&str; 2] = ["publicText", "privateReview"];
 
 type SurveysService = State<Arc<Service>>;
 
-/// Handles GET: shows the form of a survey, or thanks after it was sent.
+/// Handles GET: shows the form of a survey. After the guest has answered it, shows a text of
+/// thanks.
 pub async fn get(
     kind: SurveyKind,
     State(service): SurveysService,
@@ -66,7 +67,7 @@ fn page(page_stay: &PageStay, kind: SurveyKind, is_sent: bool) -> Response {
     }
 }
 
-/// Handles POST: sends the answer of a survey.
+/// Handles POST: saves the answer to a survey.
 pub async fn post(
     kind: SurveyKind,
     State(service): SurveysService,
@@ -130,7 +131,7 @@ async fn give(request: &mut PageRequest, kind: SurveyKind, body: Body) -> Respon
     })
 }
 
-/// Returns whether a survey can be answered.
+/// Returns whether the guest can answer a survey now.
 fn is_open(page_stay: &PageStay, kind: SurveyKind) -> bool {
     page_stay.view.review_requests.contains(&kind)
 }

@@ -1,12 +1,12 @@
-//! Derives the colours of the page from the branding, so that they are readable in light and in
-//! dark mode.
+//! Derives the colours of the page from the branding, so that texts are readable in light mode and
+//! in dark mode.
 //!
-//! Contrast ratios are those of WCAG 2.2: 4.5:1 for text, 3:1 for edges. A background colour of the
-//! branding is used unchanged. Its text is white or nearly black, whichever has more contrast. One
-//! of the two always reaches 4.5:1 ([`BLACK`]).
+//! Contrast ratios are those of WCAG 2.2: 4.5:1 for text, 3:1 for edges. The page uses each
+//! background colour of the branding unchanged. The text on it is white or nearly black, whichever
+//! has more contrast. One of the two always reaches 4.5:1 ([`BLACK`]).
 //!
-//! A colour of text or edges is moved towards black or white until it is readable on every
-//! background behind it.
+//! A colour for text or edges is moved towards black or white until it is readable on each of its
+//! backgrounds.
 
 use std::fmt::Write as _;
 
@@ -19,19 +19,19 @@ const TEXT: f64 = 4.5;
 const EDGE: f64 = 3.0;
 
 /// Contrast of body text if the branding's text colour is not readable. It is well above the
-/// minimum.
+/// minimum [`TEXT`].
 const BODY: f64 = 9.0;
 
 const WHITE: Rgb = Rgb([0xff; 3]);
 
-/// Nearly black. Every colour has a contrast of at least 4.5:1 to this colour or to white, because
-/// the product of the two ratios is 20.4.
+/// A colour that is nearly black. Every colour has a contrast of at least 4.5:1 either to this
+/// colour or to white, because the product of the two ratios is 20.4.
 const BLACK: Rgb = Rgb([0x05; 3]);
 
 /// The page background in dark mode.
 const NIGHT: Rgb = Rgb([0x12, 0x14, 0x18]);
 
-/// Number of steps in which a colour is moved to black or white.
+/// Number of steps in which a colour is moved towards black or white.
 const STEPS: u8 = 40;
 
 /// An sRGB colour, as red, green and blue.
@@ -67,7 +67,8 @@ impl Rgb {
         one.max(other) / one.min(other)
     }
 
-    /// Mixes this colour with another one. The share of `other` in the result is `parts / of`.
+    /// Mixes this colour with another one. The result contains `parts` parts in `of` of the other
+    /// colour.
     fn mixed(self, other: Self, parts: u8, of: u8) -> Self {
         let (parts, of) = (u16::from(parts.min(of)), u16::from(of));
         let mut mixed = self.0;
@@ -78,7 +79,8 @@ impl Rgb {
         Self(mixed)
     }
 
-    /// Returns the text colour that is readable on this background colour: white or nearly black.
+    /// Returns the text colour with the higher contrast to this background colour: white or nearly
+    /// black.
     fn text_colour(self) -> Self {
         if self.contrast(WHITE) >= self.contrast(BLACK) {
             WHITE
@@ -87,13 +89,14 @@ impl Rgb {
         }
     }
 
-    /// Returns whether the colour has at least this contrast to all these backgrounds.
+    /// Returns whether the colour has at least the contrast `ratio` to each of these backgrounds.
     fn stands_out(self, grounds: [Self; 2], ratio: f64) -> bool {
         grounds.iter().all(|ground| self.contrast(*ground) >= ratio)
     }
 
-    /// Returns the colour if it has this contrast to all backgrounds. Otherwise returns the first
-    /// colour on the way to `pole` that has it, or `pole` itself.
+    /// Returns the colour if it has the contrast `ratio` to each background. Otherwise moves it
+    /// towards `pole`, and returns the first colour with that contrast. Returns `pole` if no colour
+    /// has it.
     fn moved(self, grounds: [Self; 2], pole: Self, ratio: f64) -> Self {
         let steps = (0..=STEPS).map(|step| self.mixed(pole, step, STEPS));
         steps
@@ -110,8 +113,8 @@ impl std::fmt::Display for Rgb {
     }
 }
 
-/// Returns the contrast ratio of two colours (WCAG), and the readable text colour on the second
-/// one. Returns `None` if one of the texts is not a colour.
+/// Returns the contrast ratio of two colours (WCAG), and the text colour that is readable on
+/// `ground`. Returns `None` if one of the arguments is not a colour.
 #[must_use]
 pub fn contrast(colour: &str, ground: &str) -> Option<(f64, String)> {
     let (colour, ground) = (Rgb::parse(colour)?, Rgb::parse(ground)?);
@@ -155,8 +158,8 @@ impl Colours {
         }
     }
 
-    /// Returns the colours for dark mode. Backgrounds become dark with a hint of their own colour.
-    /// A background that is dark already stays the same.
+    /// Returns the colours for dark mode. Each light background is replaced by a dark colour with a
+    /// hint of the light one. A dark background does not change.
     fn by_night(self) -> Self {
         let darkened = |colour: Rgb| {
             if colour.text_colour() == WHITE {
@@ -191,10 +194,10 @@ struct Palette {
     quiet: Rgb,
     /// Borders of fields and sections.
     edge: Rgb,
-    /// Background of the page's head and of its main buttons.
+    /// Background of the page's head and of the page's main buttons.
     brand: Rgb,
     on_brand: Rgb,
-    /// Links, marks and the borders of buttons, on the page and in sections.
+    /// Colour of links, marks and the borders of buttons, on the page and in sections.
     link: Rgb,
     /// Background of the special offer.
     accent: Rgb,
@@ -214,7 +217,8 @@ impl Palette {
             footer,
         } = colours;
         let text_colour = ground.text_colour();
-        // A section is a little lighter than the page if its text stays readable.
+        // A section is a little lighter than the page, if its text is still readable on that
+        // colour.
         let lighter = if text_colour == BLACK {
             ground.mixed(WHITE, 3, 4)
         } else {
@@ -265,8 +269,8 @@ impl Palette {
         ]
     }
 
-    /// Returns the CSS rule that sets the custom properties. It also sets `color-scheme`, so that
-    /// the browser draws its own controls to match.
+    /// Returns the CSS rule that sets the custom properties. The rule also sets `color-scheme`, so
+    /// that the browser draws its controls in light or dark colours as well.
     fn rule(&self) -> String {
         let scheme = if self.ground.text_colour() == BLACK {
             "light"
@@ -284,8 +288,8 @@ impl Palette {
 
 /// Returns the page's colours as CSS custom properties: `--ground`, `--card`, `--text`, `--quiet`,
 /// `--edge`, `--brand`, `--on-brand`, `--link`, `--accent`, `--on-accent`, `--footer`,
-/// `--on-footer`. Names are fixed and values are written from numbers, so no text of a branding
-/// gets into the style.
+/// `--on-footer`. The names are constants and the values are formatted from numbers. So no text of
+/// a branding gets into the style.
 #[must_use]
 pub fn css(branding: Option<&BrandingView>) -> String {
     let colours = Colours::of(branding);
@@ -297,8 +301,8 @@ pub fn css(branding: Option<&BrandingView>) -> String {
     )
 }
 
-/// Returns the brand colour and the readable text colour on it as `#rrggbb`, for uses outside the
-/// page.
+/// Returns the brand colour and the text colour that is readable on it, as `#rrggbb`. The web
+/// manifest and other parts outside the page use them.
 #[must_use]
 pub fn brand(branding: Option<&BrandingView>) -> (String, String) {
     let primary = Colours::of(branding).primary;
@@ -329,8 +333,8 @@ mod tests {
         any::<[u8; 3]>().prop_map(Rgb)
     }
 
-    /// Generates five random colours, often greys. Greys are the hardest case, because only their
-    /// lightness differs.
+    /// Generates five random colours, many of them grey. Greys are the hardest case, because they
+    /// differ only in lightness.
     fn colours() -> impl Strategy<Value = Colours> {
         let grey = any::<u8>().prop_map(|part| Rgb([part; 3]));
         let any = prop_oneof![colour(), grey].boxed();

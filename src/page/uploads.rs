@@ -1,4 +1,4 @@
-//! The files of a step: the uploaded files, and the forms for more files.
+//! The files of a step: the uploaded files, and the forms that upload more files.
 
 use uuid::Uuid;
 
@@ -14,10 +14,10 @@ const SHOWN: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
 const SIZE: u64 = 10 << 20;
 const MOST: usize = 10;
 
-/// The uploaded files of a step, and the forms for more files.
+/// The uploaded files of a step, and the forms that upload more files.
 pub struct Files<'v> {
     pub listed: Vec<UploadedFile<'v>>,
-    /// A sentence that names the documents that are still missing.
+    /// A sentence that names the required documents that the guest has not uploaded.
     pub missing: Option<String>,
     pub places: Vec<UploadSlot>,
     /// The address to which files are uploaded.
@@ -26,24 +26,24 @@ pub struct Files<'v> {
     pub key: Uuid,
     pub accept: &'static str,
     pub hint: String,
-    /// The document types to choose from, if the step requires none.
+    /// The document types that the guest can choose from in a form without a required document.
     pub kinds: Vec<(&'static str, &'static str)>,
 }
 
-/// A file that the guest has uploaded, with its actions.
+/// A file that the guest has uploaded, and the actions for it.
 pub struct UploadedFile<'v> {
     pub name: &'v str,
     pub kind: Option<String>,
-    /// The address of the image, if browsers can show its type.
+    /// The address of the image; `None` if browsers cannot show files of this type.
     pub thumbnail: Option<String>,
-    /// The address that removes the file, and the label of the button.
+    /// The address that removes the file, and the label of the button that does so.
     pub remove: Option<(String, String)>,
 }
 
 /// A form that uploads one file.
 pub struct UploadSlot {
     pub id: String,
-    /// The required document, if the step requires documents.
+    /// The name of the required document; `None` if the step requires no documents.
     pub title: Option<String>,
     pub kind: Option<String>,
     pub error: Option<String>,
@@ -96,7 +96,7 @@ pub fn files<'v>(
             (format!("{id}-file"), words.choose, false),
             (format!("{id}-photo"), words.take_photo, true),
         ];
-        // The refusal does not say which form it is about, so the first form shows it.
+        // The refusal does not name the form that was sent, so the first form shows the error.
         let error = error.clone().filter(|_| number == 0);
         UploadSlot {
             title: kind.map(|kind| answers::document(kind, page_stay)),

@@ -1,5 +1,4 @@
-//! A client of Apple's push service. A push wakes the phones that have a pass, so that they fetch
-//! the changed pass.
+//! A client of Apple's push service. A push makes each phone with a pass fetch the changed pass.
 //!
 //! The certificate of the pass type authenticates this service to Apple. A push has no content.
 
@@ -19,10 +18,11 @@ use super::PassSigner;
 const DEADLINE: Duration = Duration::from_secs(10);
 /// The `User-Agent` of pushes.
 const USER_AGENT: &str = "Vestibule-Passes/1";
-/// Maximum number of bytes read from a response, and size of the HTTP/2 window.
+/// `ANSWER` is the maximum number of bytes read from a response. `UNREAD` is the size of the HTTP/2
+/// window in bytes.
 const ANSWER: usize = 4 << 10;
 const UNREAD: u32 = 16 << 10;
-/// Apple's error reasons in a 400 response that mean that the push token is not valid for these
+/// The reasons in Apple's 400 responses that mean that the push token is not valid for these
 /// passes. A retry would fail again.
 const NO_TOKEN: [&str; 4] = [
     "BadDeviceToken",
@@ -44,9 +44,9 @@ pub(super) enum PushResult {
     Accepted,
     /// The phone no longer has the pass, or its push token is not valid.
     Gone,
-    /// Apple refuses the push, and would refuse a retry.
+    /// Apple refused the push, and would refuse a retry.
     Refused,
-    /// There was no response, or the response asks for a retry.
+    /// There was no response, or a retry can succeed.
     Failed,
 }
 
@@ -58,8 +58,8 @@ struct PushRefusal {
 }
 
 impl Apns {
-    /// Creates a client of the service at `url`. `ca` is a PEM bundle of certificate authorities
-    /// that are trusted besides those of the system.
+    /// Creates a client of the service at `url`. `ca` is a PEM bundle of certificate authorities.
+    /// The client trusts them in addition to those of the system.
     pub fn new(url: Url, signer: &PassSigner, ca: Option<&[u8]>) -> Result<Self, String> {
         let wrong = |error: reqwest::Error| format!("--apns-url: {}", innermost(&error));
         let authorities = ca.map_or_else(|| Ok(Vec::new()), Certificate::from_pem_bundle);
@@ -123,7 +123,7 @@ impl Apns {
     }
 }
 
-/// Returns the reason of a refusal if it is a short word; otherwise an empty text.
+/// Returns Apple's reason for a refusal if it is a short word; otherwise an empty text.
 async fn reason(mut response: Response) -> String {
     if response.status().is_success() {
         return String::new();
@@ -141,14 +141,14 @@ async fn reason(mut response: Response) -> String {
     reason
 }
 
-/// Returns the result of a push for a response.
+/// Returns the result of a push that Apple answered with this status and reason.
 fn result_of(status: StatusCode, reason: &str) -> PushResult {
     match status.as_u16() {
         200..=299 => PushResult::Accepted,
         410 => PushResult::Gone,
         400 if NO_TOKEN.contains(&reason) => PushResult::Gone,
-        // A wrong or expired certificate can be replaced, and Apple accepts pushes again after a
-        // rate limit, so a retry makes sense.
+        // A retry can succeed: a wrong or expired certificate can be replaced, and a rate limit
+        // ends.
         403 | 408 | 429 | 500..=599 => PushResult::Failed,
         _ => PushResult::Refused,
     }

@@ -1,5 +1,5 @@
-//! Draws the icon of a pass: a house on the brand colour. It is a PNG, because a pass accepts no
-//! other format.
+//! Draws the icon of a pass: a house on the brand colour. The icon is a PNG, because passes accept
+//! no other format.
 
 use std::io::Write as _;
 
@@ -12,8 +12,8 @@ pub const SIZES: [(&str, u32); 3] = [("icon.png", 29), ("icon@2x.png", 58), ("ic
 /// Samples per pixel along each axis. More samples give smoother edges.
 const SAMPLES: u32 = 4;
 
-/// Returns whether a point is in the house, in a square of width 1. The house has a roof, and walls
-/// with a door.
+/// Returns whether a point is inside the house. The house stands in a square of width 1, and has a
+/// roof, and walls with a door.
 fn is_house(x: f64, y: f64) -> bool {
     let is_roof = (0.22..=0.5).contains(&y) && (x - 0.5).abs() <= (y - 0.22) * 1.2;
     let is_wall = (0.5..=0.76).contains(&y) && (x - 0.5).abs() <= 0.24;
@@ -21,7 +21,8 @@ fn is_house(x: f64, y: f64) -> bool {
     (is_roof || is_wall) && !is_door
 }
 
-/// Draws an icon of this width in pixels, with the brand colour and the readable colour on it.
+/// Draws an icon of `size` pixels. `ground` is the brand colour, and `ink` is the colour that is
+/// readable on it.
 #[must_use]
 pub fn png(size: u32, [ground, ink]: [[u8; 3]; 2]) -> Vec<u8> {
     let mut rows = Vec::new();

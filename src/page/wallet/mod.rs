@@ -2,9 +2,9 @@
 //! a signature of the checksums.
 //!
 //! [`pass`] builds the content, [`signer`] signs it, and [`icon`] and [`zip`] build the other
-//! parts. A pass is built for each request. It contains the door code while the code is valid, and
-//! [`service`] lets phones fetch updates. [`pushes`] finds passes that have changed and wakes their
-//! phones through [`apns`].
+//! parts. Each request builds the pass anew. The pass contains the door code while the code is
+//! valid. Phones fetch updates from [`service`]. [`pushes`] finds passes that have changed, and
+//! makes phones fetch them through [`apns`].
 
 mod apns;
 mod icon;
@@ -26,7 +26,8 @@ pub use pushes::PassPushes;
 pub(in crate::page) use service::routes;
 pub use signer::PassSigner;
 
-/// Builds the file of a pass with this content, in the brand's colours, signed at `now`.
+/// Builds the ZIP file of a pass with this content. The icons have the brand's colours, and the
+/// signature has the time `now`.
 pub fn package(
     signer: &PassSigner,
     pass: &Value,

@@ -1,5 +1,5 @@
-//! The content of a pass: place, dates and guest, the door codes that are valid now, and a link to
-//! the page. Texts are in the guest's language, colours are the branding's.
+//! The content of a pass: the flat, the dates, the guest, the door codes that are valid now, and a
+//! link to the page. Texts are in the guest's language. Colours are those of the branding.
 
 use engine::typed;
 use jiff::ToSpan as _;
@@ -12,9 +12,9 @@ use super::PassSigner;
 use crate::guest::passes::PassView;
 use crate::words::fill;
 
-/// Returns the content of a stay's pass. `url` is the address of the stay's page, `service` the
-/// address of the web service for updates. A pass that is no longer valid is voided and contains no
-/// door code.
+/// Returns the content of a stay's pass. `url` is the address of the stay's page. `service` is the
+/// address of the web service for updates. A pass that has expired is marked as void and contains
+/// no door code.
 #[must_use]
 pub(crate) fn pass(
     page_stay: &PageStay,

@@ -1,9 +1,9 @@
-//! A background task that finds passes that have changed and wakes the phones that have them
-//! (rules: guest-requests#passes, 6).
+//! A background task that finds passes that have changed, and sends a push to each phone that has
+//! such a pass (rules: guest-requests#passes, 6).
 //!
-//! Every node checks the registered passes. It rebuilds a pass if its organization has changed
-//! since the last check, or if a door code has become valid or expired. [`crate::guest::pushes`]
-//! has the queue of phones that wait for a push.
+//! Every node checks the registered passes. It rebuilds a pass if data of the pass's organization
+//! has changed since the last check. It also does so if a door code has become valid or has
+//! expired. The queue of phones that wait for a push is in [`crate::guest::pushes`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,13 +28,13 @@ use crate::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 const EVERY: Duration = Duration::from_secs(30);
 /// Maximum number of concurrent pushes.
 const MAX_CONCURRENT: usize = 16;
-/// How long after the departure the service still pushes changes of the pass.
+/// How long after the departure the service still pushes changes of a pass.
 const AFTER_DEPARTURE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// The id of a stay: its organization and its reservation.
 type StayId = (Uuid, Uuid);
 
-/// The result of a check, with the state of the pass at that time.
+/// The result of a check of a pass, with the state that was checked.
 #[derive(Clone, Copy)]
 struct PassCheck {
     revisions: (i64, i64),
@@ -49,7 +49,7 @@ impl PassCheck {
     }
 }
 
-/// Finds changed passes and pushes to their phones.
+/// Finds changed passes and sends pushes to the phones that have them.
 #[derive(Clone)]
 pub struct PassPushes {
     service: Arc<Service>,
@@ -76,8 +76,8 @@ impl PassPushes {
                 () = stop.cancelled() => return,
                 _ = turns.tick() => {}
             }
-            // If `stop` interrupts a run, some pushes have been sent without a recorded result.
-            // They are sent again later.
+            // If `stop` interrupts a run, the results of some sent pushes have not been recorded.
+            // Those pushes are sent again later.
             if stop
                 .run_until_cancelled(Box::pin(self.step()))
                 .await
@@ -131,7 +131,7 @@ impl PassPushes {
         }
     }
 
-    /// Builds a pass and records whether it changed.
+    /// Builds a pass, and records whether its content has changed.
     async fn check_pass(
         &self,
         RegisteredPassState { pass, revisions }: RegisteredPassState,
@@ -139,7 +139,7 @@ impl PassPushes {
         let (service, now) = (&self.service, self.service.clock.now());
         let stay = (pass.organization, pass.reservation);
         let mut request = PageRequest::without_browser(service.clone(), pass.token);
-        // A stay that cannot be read now is checked again at the next run.
+        // The stay cannot be read now, so the next run checks it again.
         let Ok(current) = current(service, &mut request, stay).await else {
             return PassCheck {
                 revisions,

@@ -1,5 +1,6 @@
-//! The web service with which phones keep passes up to date, as Apple defines it. A phone registers
-//! and unregisters a pass, lists changed passes, fetches the latest pass, and reports problems.
+//! The web service with which phones update their passes. Apple defines its interface. A phone
+//! registers and unregisters a pass, lists changed passes, fetches the latest pass, and reports
+//! problems.
 //!
 //! The server builds the pass for each request. A pass has changed if the hash of its content
 //! differs from the recorded hash.
@@ -98,7 +99,8 @@ fn empty(status: u16) -> Response {
     response
 }
 
-/// Returns the response to a device. An `Err` holds the HTTP status of the refusal.
+/// Returns the response to a device. If `outcome` is an error, it is the HTTP status of the
+/// refusal.
 fn answered(operation: &'static str, outcome: Result<Response, u16>) -> Response {
     let mut response = outcome.unwrap_or_else(empty);
     attach_operation(&mut response, operation, None);
@@ -130,8 +132,8 @@ async fn registered(
     if !is_name(&device) || !is_name(&registration.push_token) {
         return Err(400);
     }
-    // The recorded content is the base for later checks. The service must record it before the
-    // device asks which passes have changed.
+    // Later checks compare the pass with the recorded content. So the service must record the
+    // content before the device asks which passes have changed.
     let current = current(service, &mut opened.request, opened.stay).await?;
     if !current.is_enabled {
         return Err(401);
@@ -209,7 +211,7 @@ async fn changed_since(
     for pass in held {
         let mut request = PageRequest::without_browser(service.clone(), pass.token);
         let stay = (pass.organization, pass.reservation);
-        // A stay that cannot be read now is not listed, so the device asks for it again.
+        // The stay cannot be read now. Its pass is not listed, so the device asks for it again.
         let Ok(current) = current(service, &mut request, stay).await else {
             continue;
         };
@@ -287,7 +289,7 @@ async fn latest_pass(
     Ok((headers, bytes).into_response())
 }
 
-/// Accepts the problems that a device reports. Logs only their number, because their texts may
+/// Accepts a device's report of problems. Logs only the number of problems, because their texts may
 /// contain secrets.
 async fn log(request: HttpRequest) -> Response {
     let outcome = match read(request.into_body()).await {
@@ -304,7 +306,7 @@ async fn log(request: HttpRequest) -> Response {
     answered("logPass", outcome)
 }
 
-/// Returns the signer if it signs passes of this type.
+/// Returns the signer; `None` if it does not sign passes of this type.
 fn signer<'s>(service: &'s Service, pass_type: &str) -> Option<&'s PassSigner> {
     service
         .app_state
@@ -312,8 +314,8 @@ fn signer<'s>(service: &'s Service, pass_type: &str) -> Option<&'s PassSigner> {
         .filter(|signer| signer.pass_type == pass_type && signer.is_valid(service.clock.now()))
 }
 
-/// Finds the pass of a request and checks its token. The status is 404 for another pass type, 401
-/// for a wrong token or a stay that no longer exists.
+/// Finds the pass that a request names, and checks the request's token. The error is an HTTP
+/// status: 404 for another pass type, 401 for a wrong token or a stay that no longer exists.
 async fn open(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -341,7 +343,7 @@ async fn open(
     })
 }
 
-/// Returns the current pass, after recording whether it has changed.
+/// Returns the current content of a pass. Before that, records whether the content has changed.
 pub(super) async fn current(
     service: &Arc<Service>,
     request: &mut PageRequest,
@@ -391,7 +393,7 @@ pub(super) async fn current(
     })
 }
 
-/// Logs an internal error. Returns its status.
+/// Logs an internal error. Returns the HTTP status for it.
 fn failed(error: &Error) -> u16 {
     tracing::error!(cause = error.cause(), "could not answer for a pass");
     error.kind().status()

@@ -25,8 +25,8 @@ use x509_cert::der::asn1::{Null, ObjectIdentifier, OctetString, SetOfVec, UtcTim
 use x509_cert::der::{self, Any, DateTime, Decode as _, Encode, EncodeValue, Tagged};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
-/// The attributes of a certificate's subject for the pass type (RFC 4519, 2.39) and the team
-/// (2.20).
+/// The attributes of a certificate's subject: `USER_ID` is the pass type (RFC 4519, 2.39), and
+/// `UNIT` is the team (RFC 4519, 2.20).
 const USER_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("0.9.2342.19200300.100.1.1");
 const UNIT: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.11");
 /// Object identifiers of content types, signed attributes and algorithms (RFC 5652, 4 and 11; RFC
@@ -41,9 +41,9 @@ const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1
 /// Maximum size of the certificate file in bytes.
 const MAX_BYTES: usize = 65_536;
 
-/// A certificate with its key, and what the certificate says.
+/// A certificate with its key, and the names that the certificate contains.
 pub struct PassSigner {
-    /// The pass type that the certificate is for.
+    /// The pass type for which the certificate was issued.
     pub pass_type: String,
     /// The team that owns the pass type.
     pub team: String,
@@ -51,7 +51,8 @@ pub struct PassSigner {
     /// Other certificates in the file, such as Apple's intermediate certificate.
     chain: Vec<Certificate>,
     key: Arc<dyn SigningKey>,
-    /// Certificate, chain and key in PEM, with which this service authenticates itself to Apple.
+    /// Certificate, chain and key in PEM. With them, this service authenticates itself to Apple's
+    /// push service.
     identity: String,
 }
 
@@ -65,8 +66,8 @@ impl fmt::Debug for PassSigner {
 }
 
 impl PassSigner {
-    /// Reads a PEM file with a certificate, its key, and optionally its chain. The error explains
-    /// what is wrong with the file.
+    /// Reads a PEM file with a certificate, its key, and optionally its chain. The error says what
+    /// is wrong with the file.
     pub fn read(path: &Path) -> Result<Self, String> {
         let reported = |error: String| format!("--pass-certificate: {}: {error}", path.display());
         let text = std::fs::read(path).map_err(|error| reported(error.to_string()))?;
@@ -143,8 +144,8 @@ impl PassSigner {
         self.identity.as_bytes()
     }
 
-    /// Returns a detached signature of a text in DER, with the certificates that a verifier needs
-    /// (RFC 5652, 5).
+    /// Returns a detached signature of a text in DER. The signature contains the certificates that
+    /// a verifier needs (RFC 5652, 5).
     pub fn sign(&self, text: &[u8], now: Timestamp) -> Result<Vec<u8>, String> {
         self.signed(text, now)
             .map_err(|error| error.to_string())?
@@ -214,7 +215,7 @@ impl PassSigner {
     }
 }
 
-/// Writes certificates and a key as PEM, the signer's certificate first.
+/// Formats certificates and a key as PEM. The signer's certificate comes first.
 fn identity(
     own: &Certificate,
     chain: &[Certificate],
@@ -236,7 +237,7 @@ fn section(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
 }
 
-/// Builds a signed attribute of the signature (RFC 5652, 5.3).
+/// Builds an attribute that the signature covers (RFC 5652, 5.3).
 fn attribute(oid: ObjectIdentifier, value: &(impl EncodeValue + Tagged)) -> der::Result<Attribute> {
     Ok(Attribute {
         oid,
@@ -244,7 +245,7 @@ fn attribute(oid: ObjectIdentifier, value: &(impl EncodeValue + Tagged)) -> der:
     })
 }
 
-/// Returns an attribute of a certificate's subject.
+/// Returns the attribute `oid` of a certificate's subject; `None` if the subject lacks it.
 fn named(certificate: &Certificate, oid: ObjectIdentifier) -> Option<String> {
     let names = certificate
         .tbs_certificate

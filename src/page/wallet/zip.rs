@@ -2,12 +2,12 @@
 
 /// Version 2.0, the minimum for files without folders.
 const VERSION: u16 = 20;
-/// 1 January 1980, the earliest possible date, so that the archive does not reveal when it was
-/// made.
+/// 1 January 1980, the earliest possible date. All archives have it, so that an archive does not
+/// reveal when it was made.
 const DATE: u16 = 0x0021;
 
-/// Returns an archive of these files, each with its name. They are too few and too small to need
-/// ZIP64.
+/// Returns an archive of these files, each with its name. The files must be too few and too small
+/// to need ZIP64.
 #[must_use]
 pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
@@ -33,7 +33,8 @@ pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
         directory.extend(b"PK\x01\x02");
         directory.extend(VERSION.to_le_bytes());
         directory.extend(&entry);
-        // The zeros stand for: no comment, the first disk, no internal and no external attributes.
+        // The zeros mean: no comment, the first disk, no internal attributes, and no external
+        // attributes.
         directory.extend([0; 2 + 2 + 2 + 4]);
         directory.extend(offset.to_le_bytes());
         directory.extend(name.as_bytes());
