@@ -15,7 +15,7 @@ use crate::words::{fill, in_language};
 const MOST: usize = 200;
 const LONGEST: usize = 2_000;
 const LIST_WAIVERS: &str = "listDamageWaivers";
-/// Maximum depth of nesting. Deeper answers are omitted.
+/// Maximum depth of nested answers. The page omits deeper ones.
 const DEEPEST: usize = 5;
 
 /// An answer of the guest with its label.
@@ -26,14 +26,15 @@ pub struct AnswerLine {
     pub value: String,
 }
 
-/// A sample date in the format of answers. A text is treated as a date only if it has the same
-/// length.
+/// A sample date in the format of answers. A text is parsed as a date only if it has the length of
+/// this sample.
 const DAY: &str = "1985-03-27";
 
 /// The field that contains the id of a damage waiver.
 const WAIVER: &str = "damageWaiverId";
 
-/// Returns the name of each damage waiver by id. Returns none if no answer refers to a waiver.
+/// Returns the names of the organization's damage waivers, by the id of the waiver. Returns none if
+/// no answer refers to a waiver.
 pub async fn waivers<'a>(
     request: &ConsoleRequest,
     mut answers: impl Iterator<Item = &'a Value>,
@@ -55,8 +56,8 @@ pub async fn waivers<'a>(
         .collect()
 }
 
-/// Returns the answers as lines, and whether lines were omitted. A question is labelled by its
-/// text, any other value by its field.
+/// Returns the answers as lines, and whether the page omits some of them. The label of an answer to
+/// a question is the question's text. The label of any other value is that of its field.
 pub fn answer_lines(
     request: &ConsoleRequest,
     answers: &Value,
@@ -118,7 +119,8 @@ fn collect_rows(
             for (name, value) in fields {
                 let without_ids = (name == "guests").then(|| without_ids(value));
                 let value = without_ids.as_ref().unwrap_or(value);
-                // In a list of guests, the number of the guest is the whole label.
+                // Each guest of the list `guests` is labelled only with a number, without the label
+                // of the list.
                 let label = if name == "guests" && value.is_array() {
                     label.to_owned()
                 } else {
@@ -155,7 +157,7 @@ fn collect_rows(
     }
 }
 
-/// Returns the guests without `id`, which has no meaning for people.
+/// Returns the guests without their ids, which mean nothing to the member.
 fn without_ids(guests: &Value) -> Value {
     let mut guests = guests.clone();
     for guest in guests.as_array_mut().into_iter().flatten() {
@@ -191,7 +193,8 @@ fn in_words(request: &ConsoleRequest, field: &str, value: &str) -> Option<String
     }
 }
 
-/// Returns the label of a document type. A type that the organization defined is its own label.
+/// Returns the label of a document type. A type that the organization defined is returned
+/// unchanged, because its name is its label.
 pub fn document_label(request: &ConsoleRequest, kind: &str) -> String {
     page::document(kind, in_language(request.language).0)
         .unwrap_or(kind)

@@ -1,5 +1,5 @@
-//! The audit log with a sentence for each entry, and the latest changes of a resource for other
-//! screens.
+//! The audit log, with a sentence for each entry. Other screens show the latest changes of a
+//! resource.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -33,23 +33,24 @@ pub static SCREEN: Screen = Screen {
 };
 
 const LIST: &str = LIST_AUDIT_LOG.id();
-/// Limits that keep a page readable: entries per page, fields per entry, and characters per value.
+/// Limits that make a page short enough to read. `MOST` is the number of entries per page. `FIELDS`
+/// is the number of fields per entry. `LONGEST` is the number of characters per value.
 const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
 /// `LATEST` is the number of entries that the screen of a resource shows. They are taken from the
-/// last `SCAN_LIMIT` entries. `LOOKING` is the operation of previews, which are not shown because
-/// they change nothing.
+/// last `SCAN_LIMIT` entries about the resource. Entries of the operation `LOOKING`, which creates
+/// previews, are omitted because a preview changes nothing.
 const LATEST: usize = 5;
 const SCAN_LIMIT: usize = 20;
 const LOOKING: &str = "createPortalPreview";
 /// Operations that delete a resource. A deleted resource has no page, so its entry has no link.
 const DELETING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
-/// The type of a stay as a target. The log does not contain the names of stays, because they name
-/// guests.
+/// The type of a target that is a stay. The log does not contain the names of stays, because they
+/// contain the names of guests.
 const STAY: &str = "reservation";
-/// Fields with ids, and the operations that list the names. The schema does not state these
-/// operations.
+/// Fields that contain ids, each with the operation that lists the names for these ids. The schema
+/// does not name these operations.
 const LISTED_BY: [(&str, &str); 2] = [
     ("portalSettingsId", "listPortals"),
     ("oauthAppId", "listConnections"),
@@ -68,7 +69,8 @@ fn change_of<'e>(entry: &'e AuditEntry, field: &str) -> Option<&'e Change> {
 }
 
 /// Returns whether the operation of an entry created its target. An operation such as `putMember`
-/// creates or replaces its target. It changes the name from null only if it creates the target.
+/// either creates or replaces its target. If it creates the target, the entry contains a change of
+/// the name from null.
 fn is_new(entry: &AuditEntry) -> bool {
     change_of(entry, "name")
         .is_some_and(|change| change.before.is_null() && !change.after.is_null())
@@ -88,8 +90,8 @@ fn app(entry: &AuditEntry) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Returns a sentence for each write. Each item of `writes` is the name of the author and the
-/// write.
+/// Returns a sentence for each write. Each item of `writes` has the name of the author, and the
+/// write itself.
 pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]) -> Vec<String> {
     let names = AuditNames(stays_of(request, writes.iter().map(|(_, write)| &write.target)).await);
     let text = |(who, write): &(&str, &LastWrite)| {
@@ -108,10 +110,10 @@ pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]
 /// A change of a field, in words.
 struct DescribedChange {
     label: String,
-    /// The earlier value in words. `None` if `after` describes the whole change.
+    /// The earlier value in words. `None` if `after` alone describes the change.
     before: Option<String>,
     after: String,
-    /// Address of a page with details. `None` if there is none.
+    /// Address of a page with details about the change. `None` if there is no such page.
     way: Option<String>,
 }
 
@@ -122,8 +124,8 @@ pub struct AuditLine {
     fields: Vec<DescribedChange>,
     count: String,
     more: Option<String>,
-    /// `thing` is the address of the target's own page. `history` is the address of a page with all
-    /// log entries of the target.
+    /// `thing` is the address of the page of the entry's target. `history` is the address of a page
+    /// with all log entries about the target.
     thing: Option<String>,
     history: Option<String>,
 }
@@ -177,7 +179,7 @@ impl AuditLine {
     }
 }
 
-/// Returns the path of the page for a type of target. `None` if the type has no page.
+/// Returns the path of the page that shows targets of this type. `None` if no page shows them.
 fn screen_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "portal" | "portal_settings" => "/portals/{id}",
@@ -193,7 +195,7 @@ fn screen_of(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the input field of the operation that a change belongs to.
+/// Returns the description of the operation's input field that a change concerns.
 fn spec(request: &ConsoleRequest, operation: &str, field: &str) -> Option<FieldSpec> {
     specs(
         operation_calls::operation(&request.service, operation)?,
@@ -204,12 +206,12 @@ fn spec(request: &ConsoleRequest, operation: &str, field: &str) -> Option<FieldS
     .cloned()
 }
 
-/// The names of all objects that log entries mention, by id.
+/// The names of all objects that the log entries refer to, by the id of the object.
 struct AuditNames(HashMap<String, String>);
 
 impl AuditNames {
-    /// Reads the names of all objects that the entries mention. Reads each list once, and all texts
-    /// in one call.
+    /// Reads the names of all objects that the entries refer to. Calls each list operation once,
+    /// and reads all texts with one call.
     async fn of(request: &ConsoleRequest, entries: &[AuditEntry]) -> Self {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
@@ -273,7 +275,7 @@ impl AuditNames {
         Self(names)
     }
 
-    /// Describes the target of an entry for a sentence.
+    /// Collects what a sentence about the target of an entry needs.
     fn deed<'n>(&'n self, target: &'n TargetView) -> AuditedAction<'n> {
         let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
         let name = target
@@ -288,7 +290,8 @@ impl AuditNames {
         }
     }
 
-    /// Returns the name of an app. If the id is a URL, that URL is the name.
+    /// Returns the name of an app. The id of some apps is a URL. If such an app is unknown, returns
+    /// its id.
     fn app<'n>(&'n self, id: &'n str) -> Option<&'n str> {
         self.0
             .get(id)
@@ -297,8 +300,8 @@ impl AuditNames {
     }
 }
 
-/// Reads the names of the stays among the targets, by id, because the log contains no names of
-/// guests. Omits stays that the member cannot access.
+/// Reads the names of those targets that are stays, by the id of the stay. They are read here
+/// because the log contains no names of guests. Omits stays that the member cannot access.
 async fn stays_of(
     request: &ConsoleRequest,
     targets: impl Iterator<Item = &TargetView>,
@@ -323,7 +326,8 @@ async fn stays_of(
     found.unwrap_or_default().into_iter().map(named).collect()
 }
 
-/// Returns the label of a field. A field that is a language is labelled by the language's own name.
+/// Returns the label of a field. The label of a field for one language is the name of the language,
+/// in that language.
 fn called(request: &ConsoleRequest, entry: &AuditEntry, field: &str) -> String {
     match field.split_once('.') {
         Some((name, language)) => format!(
@@ -385,8 +389,8 @@ fn describe(
     }
 }
 
-/// Returns the number of items of a list. The log stores a part of a long list, and the number of
-/// the other items.
+/// Returns the number of items of a list. For a long list, the log contains the first items and the
+/// number of the others.
 fn count(list: &Value) -> u64 {
     let rest = |text: &str| {
         text.strip_prefix("… ")?
@@ -401,7 +405,7 @@ fn count(list: &Value) -> u64 {
         .sum()
 }
 
-/// Returns the address of the assignments of a target.
+/// Returns the address of the screen that changes the assignments of a target.
 fn assignments(request: &ConsoleRequest, target: &TargetView, to: &str) -> Option<String> {
     let word = match target.kind.as_str() {
         "portal" => "portals",
@@ -423,7 +427,7 @@ fn shortened(text: &str) -> String {
     format!("{cut}…")
 }
 
-/// Formats a value in words if the console knows its meaning.
+/// Formats a value in words. Returns `None` if the console does not know the meaning of the value.
 fn plain(
     request: &ConsoleRequest,
     field: &str,
@@ -488,7 +492,7 @@ fn plain(
 struct AuditPage<'v> {
     frame: ConsoleFrame<'v>,
     about: &'static str,
-    /// Whether only the entries of one target are shown.
+    /// Whether the page shows only the entries about one target.
     is_of_one: bool,
     /// Address of the whole log. `None` if the page shows the whole log.
     all: Option<String>,
@@ -526,8 +530,8 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
             id_of(request, "target"),
             id_of(request, "actor"),
         );
-        // Requests one entry more than the page shows. If the operation returns that entry, there
-        // are older entries.
+        // The page asks for one entry more than it shows. If the operation returns that entry, the
+        // page has a link to older entries.
         let arguments =
             json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
         let found = request.read(LIST_AUDIT_LOG, arguments).await?;
@@ -575,8 +579,8 @@ pub struct LatestChanges {
 }
 
 impl LatestChanges {
-    /// Reads the latest changes. Returns `None` if there are none or the member may not read the
-    /// log.
+    /// Reads the latest changes of a resource. Returns `None` if there are none, or if the member
+    /// may not read the log.
     pub async fn of(request: &ConsoleRequest, target: Uuid) -> Option<Self> {
         if !request.may(LIST) {
             return None;

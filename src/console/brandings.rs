@@ -1,5 +1,5 @@
-//! Brandings: the list, the form with the contrast of its colours, and a preview of a portal with
-//! the branding.
+//! Brandings: the list, the form, the contrast of each branding's colours, and a preview of a
+//! portal with the branding.
 
 use askama::Template;
 use axum::response::Response;
@@ -95,17 +95,17 @@ pub static BRANDING: Resource = Resource {
 /// Minimum contrast ratio of readable text (WCAG 1.4.3).
 const READABLE: f64 = 4.5;
 /// The two text colours that the guest page can use on a coloured background. The page uses the
-/// more readable one.
+/// colour with the higher contrast.
 const BLACK_OR_WHITE: &str = "#ffffff #050505";
 
-/// A text colour and a background colour that the guest page uses together.
+/// A text colour and a background colour that the guest page shows together.
 pub struct ColourPair {
     pub label: &'static str,
-    /// The field of the text colour. For text on a coloured background, the value is the two
-    /// colours of `BLACK_OR_WHITE` instead. The script recomputes the contrast from this field
-    /// while the member types.
+    /// The form field with the text colour. For text on a coloured background, it is instead the
+    /// two colours of `BLACK_OR_WHITE`. While the member types, the script recomputes the contrast
+    /// from this field.
     pub inks: &'static str,
-    /// The form field of the background colour.
+    /// The form field with the background colour.
     pub ground_field: &'static str,
     pub colour: String,
     pub ground: String,
@@ -114,7 +114,8 @@ pub struct ColourPair {
     pub is_readable: bool,
 }
 
-/// Returns the colour pairs of a branding. Colours in the submitted form replace the stored ones.
+/// Returns the pairs of colours in a branding. A colour in the submitted form replaces the stored
+/// colour.
 fn colour_pairs(request: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<ColourPair> {
     let colour = |name: &str| {
         let colour = request
@@ -229,7 +230,8 @@ struct BrandingPage<'v> {
     placeholders: Placeholders,
 }
 
-/// Returns the portals that use a branding. A portal without a branding uses the default branding.
+/// Returns the portals that use a branding. A portal without an explicit branding uses the default
+/// branding.
 async fn portals_of(
     request: &ConsoleRequest,
     stored: &StoredResource,
@@ -317,7 +319,7 @@ fn preview(request: &ConsoleRequest) -> ScreenResponse<'_> {
             .next()
             .ok_or_else(ConsoleRefusal::missing)?;
         let mut typed = changed_values(request, &BRANDING)?;
-        // A new text has no id yet, so the preview gets the text instead of an id.
+        // A text that is not stored yet has no id, so the preview gets the text itself.
         if let Some(callout) = typed.remove("calloutMessageId") {
             typed.insert("calloutMessage".to_owned(), callout["text"].clone());
         }

@@ -1,5 +1,5 @@
-//! Calendar feeds: the list, the form for a new feed, and a page for each feed with its state and
-//! the entries that wait for a decision.
+//! Calendar feeds: the list, the form for a new feed, and a page for each feed. That page shows the
+//! state of the feed, and the entries that wait for the member's decision.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use crate::words::fill;
 const READ: &str = GET_CALENDAR_FEED.id();
 const CREATE: &str = "createCalendarFeed";
 const DELETE: &str = "deleteCalendarFeed";
-/// The operation with which the form finds the flat of a new feed.
+/// `FLATS` is the operation with which the form for a new feed finds the feed's flat.
 const FLATS: &str = "listProperties";
 const REFRESH: &str = "refreshCalendarFeed";
 const HELD: &str = "listHeldReservations";
-/// The operation that writes a decision on a held entry.
+/// The operation that saves the member's decision on a held entry.
 const DECIDE: &str = "putRecords";
 
 pub static SCREEN: Screen = Screen {
@@ -56,7 +56,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// Returns the label of a feed's state, and the class of the label.
+/// Returns the label of a feed's state, and the CSS class of the label.
 fn state_label(request: &ConsoleRequest, feed: &CalendarFeed) -> (&'static str, &'static str) {
     let words = &request.texts.calendars;
     if feed.last_error.is_some() {
@@ -75,7 +75,7 @@ fn failure(request: &ConsoleRequest, feed: &CalendarFeed) -> Option<String> {
         .last_error_code
         .and_then(|code| request.texts.calendars.failure(code));
     Some(match known {
-        // The message has details, such as a status, and is in English.
+        // The feed's own message has details, such as an HTTP status, but exists only in English.
         Some(_) if request.language == "en" => error.clone(),
         Some(known) => known.to_owned(),
         None => error.clone(),
@@ -144,7 +144,8 @@ struct NewCalendar<'v> {
     flat: String,
     url: String,
     channel: String,
-    /// The options for entries that may not be bookings: value, label, and whether it is selected.
+    /// The options for entries that are perhaps not bookings. Each has its value, its label, and
+    /// whether it is selected.
     choices: Vec<(&'static str, &'static str, bool)>,
     messages: Vec<String>,
     is_kept: bool,
@@ -152,7 +153,7 @@ struct NewCalendar<'v> {
 
 fn form(request: &ConsoleRequest, attempt: FormAttempt) -> Response {
     let words = &request.texts.calendars;
-    // The link from a flat's page has the name of the flat in its query.
+    // A link from the page of a flat to this form contains the name of the flat in its query.
     let query = |name: &str| {
         let text = request
             .form_value(name)
@@ -224,7 +225,7 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// A held entry, as the page shows it.
+/// A held entry: one that waits for the member's decision.
 struct HeldRow {
     id: Uuid,
     days: String,
@@ -242,7 +243,7 @@ struct CalendarPage<'v> {
     ambiguous: &'static str,
     last: Option<FormattedTime>,
     tried: Option<FormattedTime>,
-    /// The entries that wait for a decision. `None` if the member may not read them.
+    /// The entries that wait for the member's decision. `None` if the member may not read them.
     held: Option<Vec<HeldRow>>,
     may_decide: bool,
     may_refresh: bool,
@@ -294,7 +295,7 @@ async fn one(
     Ok(reply::page_of_template(request, status, &page))
 }
 
-/// Reads the reservations of a feed that wait for a decision.
+/// Reads the reservations of a feed that wait for the member's decision.
 async fn held_records(
     request: &ConsoleRequest,
     feed: Uuid,
@@ -342,13 +343,13 @@ fn refresh(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns whether the member may decide on held entries. As for every change of records by hand,
-/// the member needs access to all flats.
+/// Returns whether the member may decide on held entries. A decision changes a record, which only
+/// members with access to all flats may do.
 fn may_decide(request: &ConsoleRequest) -> bool {
     request.manages_whole_organization() && request.may(DECIDE)
 }
 
-/// Confirms or cancels a held entry.
+/// Confirms or cancels the reservation of a held entry.
 fn decide(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !may_decide(request) {
@@ -374,7 +375,7 @@ fn decide(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let found = records
             .into_iter()
             .find(|record| record.get("id").and_then(Value::as_str) == Some(sent));
-        // The entry is no longer held, because another member has decided in the meantime.
+        // Another member has decided in the meantime, so the entry no longer waits for a decision.
         let Some(mut data) = found else {
             return Ok(reply::redirect_with_confirmation(
                 request,

@@ -1,4 +1,4 @@
-//! The categories of manuals. They can be created, renamed, moved and removed.
+//! The categories of manuals. A member can create, rename, move and remove a category.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// Maximum number of categories in one request to reorder (rules: categories#positions).
+/// Maximum number of categories in one request that reorders them (rules: categories#positions).
 const MOST: usize = 200;
 
 /// A category, as the page shows it.
@@ -130,7 +130,7 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { page(request, "", None).await })
 }
 
-/// Handles the form of the list: creates a category or moves one.
+/// Handles the form on the list. It creates a category or moves one.
 fn change(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if let Some(title) = request.form_value("title") {
@@ -222,11 +222,12 @@ struct CategoryPage<'v> {
     /// Address of the page that removes the category.
     remove: Option<String>,
     title: String,
-    /// The title that the form was opened with.
+    /// The title that the form showed when the member opened it.
     was: String,
-    /// The title that another member has saved since the form was opened. `None` if there is none.
+    /// The title that another member has saved since the form was opened. `None` if no other member
+    /// has changed it.
     theirs: Option<String>,
-    /// Address of the page with the title in all languages.
+    /// Address of the page that edits the title in all languages.
     languages: Option<String>,
     note: Option<&'static str>,
     problem: Option<String>,
@@ -234,11 +235,12 @@ struct CategoryPage<'v> {
     changed: Option<LatestChanges>,
 }
 
-/// The messages and typed values that the page shows besides the category.
+/// The messages and the typed values that the page shows in addition to the category.
 #[derive(Default)]
 struct CategoryExtras<'v> {
     typed: Option<&'v str>,
-    /// The title that the form was opened with. `None` means the stored title.
+    /// The title that the form showed when the member opened it. `None` means that it showed the
+    /// stored title.
     was: Option<&'v str>,
     theirs: Option<String>,
     note: Option<&'static str>,

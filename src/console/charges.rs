@@ -1,4 +1,4 @@
-//! The charges of a stay, each with its dates, account and outcome.
+//! The charges of a stay, each with its dates, its payment account and its outcome.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use crate::guest::{Charge, LIST_RESERVATION_CHARGES};
 const ACCOUNTS: &str = "listPaymentAccounts";
 const FEES: &str = "listFeeProducts";
 const WAIVERS: &str = "listDamageWaivers";
-/// Maximum number of charges that are shown.
+/// Maximum number of charges that the page shows.
 const MOST: usize = 200;
 
 /// A charge, as the page of a stay shows it.
 pub struct ChargeRow {
     pub kind: &'static str,
-    /// The name of the fee or waiver.
+    /// The name of the fee or the damage waiver that is charged.
     pub name: Option<String>,
     pub amount: String,
     pub status: (&'static str, &'static str),
@@ -34,13 +34,14 @@ pub struct ChargeRow {
 /// The charges of a stay, oldest first.
 pub struct StayCharges {
     pub rows: Vec<ChargeRow>,
-    /// Whether the stay has more charges than are shown.
+    /// Whether the stay has more charges than the page shows.
     pub is_cut: bool,
     pub words: &'static ConsoleWords,
 }
 
 impl StayCharges {
-    /// Reads the charges of a stay. Returns `None` if it has none or the member may not read them.
+    /// Reads the charges of a stay. Returns `None` if the stay has none, or if the member may not
+    /// read charges.
     pub async fn of(request: &ConsoleRequest, reservation: Uuid) -> Option<Self> {
         if !request.may(LIST_RESERVATION_CHARGES.id()) {
             return None;
@@ -72,8 +73,8 @@ impl StayCharges {
     }
 }
 
-/// Returns the names of records by their id. Returns no names if `is_wanted` is false or the member
-/// may not read these records.
+/// Returns the names of records, by the id of the record. Returns no names if `is_wanted` is false,
+/// or if the member may not read these records.
 async fn names(request: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<Uuid, String> {
     if !is_wanted || !request.may(list) {
         return HashMap::new();

@@ -1,4 +1,4 @@
-//! The pages of a form: for a new resource, and for the changes of an existing one.
+//! The pages with the form of a resource. One creates a resource, the other changes a resource.
 
 use axum::response::Response;
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ use super::screens::ScreenResponse;
 /// A kind of resource that has a form. The screen of the resource registers [`new`], [`create`],
 /// [`show`] and [`save`] as its pages.
 pub trait Editor: 'static {
-    /// The path of the list, below the console. The forms are below this path.
+    /// The path of the list, below the console. The paths of the forms begin with this path.
     const PATH: &'static str;
     /// The operations and the layout of the form.
     const RESOURCE: &'static Resource;
@@ -40,7 +40,7 @@ fn address_of_new<E: Editor>(request: &ConsoleRequest) -> String {
     request.address(&format!("{}/new", E::PATH))
 }
 
-/// Shows the form for a new resource.
+/// Handles GET: shows the form for a new resource.
 pub fn new<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let values = E::initial_values(request).await?;
@@ -50,7 +50,8 @@ pub fn new<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Creates a resource from the submitted form, and redirects to the form of the new resource.
+/// Handles POST: creates a resource from the submitted form. Redirects to the form that changes the
+/// new resource.
 pub fn create<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         match create_from_form(request, E::RESOURCE, address_of_new::<E>(request)).await? {
@@ -68,7 +69,7 @@ pub fn create<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Shows the form that changes a resource.
+/// Handles GET: shows the form that changes a resource.
 pub fn show<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let stored = (E::RESOURCE.stored)(request, request.path_id("id")?).await?;
@@ -78,7 +79,7 @@ pub fn show<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Saves the changes of the submitted form.
+/// Handles POST: saves the changes in the submitted form.
 pub fn save<E: Editor>(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let before = (E::RESOURCE.stored)(request, request.path_id("id")?).await?;

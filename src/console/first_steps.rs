@@ -1,5 +1,5 @@
-//! The checklist of first steps on the home page. It disappears when every step is done. Whether a
-//! step is done is computed from the stored data.
+//! The checklist of first steps on the home page. The home page shows it until every step is done.
+//! The stored data decides whether a step is done.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use super::request::ConsoleRequest;
 use super::screens::resource_address;
 use super::words::ConsoleBeginWords;
 
-/// A step of the checklist: a list operation, a page and a label. The step is done if the list is
-/// not empty. The page is where the member does the step.
+/// A step of the checklist: a list operation, a path and a label. The step is done if the list is
+/// not empty. The path leads to the page on which the member does the step.
 type FirstStepTask = (
     &'static str,
     &'static str,
@@ -38,8 +38,8 @@ pub struct FirstStep {
     pub way: String,
 }
 
-/// Returns the checklist; empty if every step is done. Only members who manage the whole
-/// organization get it.
+/// Returns the checklist. It is empty if every step is done, or if the member does not manage the
+/// whole organization.
 pub async fn first_steps(request: &ConsoleRequest) -> Vec<FirstStep> {
     if !request.manages_whole_organization() {
         return Vec::new();
@@ -58,13 +58,15 @@ pub async fn first_steps(request: &ConsoleRequest) -> Vec<FirstStep> {
             is_done: is_previewed(request).await,
             way,
         };
-        // The last step sends the link to a guest, so the preview comes before it.
+        // In the last step, the member sends the link to a guest. The member should see a preview
+        // before that.
         steps.insert(steps.len().saturating_sub(1), preview);
     }
     steps
 }
 
-/// Returns whether the audit log has a recent preview. Previews leave no other record.
+/// Returns whether the audit log has a recent entry about a preview. Only the log records that a
+/// member has created a preview.
 async fn is_previewed(request: &ConsoleRequest) -> bool {
     let entries: Result<Vec<Value>, _> = request.get("listAuditLog", json!({ "limit": 100 })).await;
     entries

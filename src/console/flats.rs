@@ -1,4 +1,4 @@
-//! Flats in filters and lists: their names and time zones, and the search for a flat by name.
+//! Names and time zones of flats for filters and lists, and the search for a flat by its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use super::refusal::ConsoleRefusal;
 use super::request::ConsoleRequest;
 
 const READ: &str = "listProperties";
-/// Maximum number of flats in one request. No page shows more.
+/// Maximum number of flats that one request reads. No page shows more flats.
 const MOST: usize = 500;
-/// Maximum number of flats that are offered if a name is not unique.
+/// Maximum number of flats that the member can choose from if several flats match the typed name.
 const OFFERED: usize = 20;
 
 /// The fields of a flat that the console uses.
@@ -53,13 +53,14 @@ pub async fn by_ids(
     Ok(flats.into_iter().map(|flat| (flat.id, flat)).collect())
 }
 
-/// Returns the time zone of one of these flats; UTC if it is unknown.
+/// Returns the time zone of the flat with this id, if `flats` contains the flat. Returns UTC
+/// otherwise.
 pub fn zone_among(flats: &BTreeMap<Uuid, FlatSummary>, id: Option<Uuid>) -> TimeZone {
     id.and_then(|id| flats.get(&id))
         .map_or(TimeZone::UTC, FlatSummary::zone)
 }
 
-/// Returns the time zone of a flat; UTC if it is unknown.
+/// Reads the time zone of a flat. Returns UTC if it is unknown.
 pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     zone_among(
         &by_ids(request, id.into_iter()).await.unwrap_or_default(),
@@ -67,7 +68,7 @@ pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     )
 }
 
-/// The flat to which a list is limited, as the member chose it.
+/// The flat whose rows a list shows, as the member chose the flat.
 #[derive(Default)]
 pub struct FlatFilter {
     /// Whether the member may search flats.
@@ -75,8 +76,8 @@ pub struct FlatFilter {
     /// The name of a flat that the member typed.
     pub text: String,
     pub id: Option<Uuid>,
-    /// The flats whose names match if the typed name is ambiguous. Each has its name and the
-    /// address of the list limited to this flat.
+    /// The flats that match the typed name, if there are several. Each has its name, and the
+    /// address of the list with this flat as filter.
     pub choices: Vec<(String, String)>,
 }
 
@@ -123,8 +124,8 @@ impl FlatFilter {
         }
     }
 
-    /// Returns whether the filter does not identify a flat, because several flats or no flat match
-    /// the typed name. The filtered list then shows no rows.
+    /// Returns whether the typed name does not identify one flat, because several flats or none
+    /// match it. The filtered list then shows no rows.
     pub const fn is_ambiguous(&self) -> bool {
         self.is_offered && self.id.is_none() && !self.text.is_empty()
     }
@@ -135,16 +136,16 @@ pub fn may_search(request: &ConsoleRequest) -> bool {
     request.may(READ)
 }
 
-/// Returns the id of the flat that the typed name identifies. The name identifies a flat if only
-/// this flat matches, or if only this flat has exactly this name. Otherwise the inner error has the
+/// Returns the id of the flat that the typed name identifies. Either it is the only flat that
+/// matches, or the only flat with exactly this name. Otherwise the inner error contains the
 /// matching flats.
 pub async fn by_name(
     request: &ConsoleRequest,
     name: &str,
 ) -> Result<Result<Uuid, Vec<FlatSummary>>, ConsoleRefusal> {
     let query: String = name.chars().take(200).collect();
-    // The name may be contained in many names of flats, and the exact match may come late in the
-    // list. So the request reads many flats.
+    // Many flats may contain the typed text in their names, and the flat with exactly this name may
+    // come late in the list. So the request reads many flats.
     let mut flats: Vec<FlatSummary> = request
         .get(READ, json!({ "query": query, "limit": MOST }))
         .await?;
@@ -158,7 +159,7 @@ pub async fn by_name(
     Ok(Err(flats))
 }
 
-/// Returns the address of the list, filtered by a flat.
+/// Returns the address of the list with this flat as filter.
 fn of_flat(request: &ConsoleRequest, path: &str, id: Uuid, name: &str) -> String {
     let id = id.to_string();
     let others = request

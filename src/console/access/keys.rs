@@ -1,5 +1,6 @@
-//! API keys: a list with permissions, last use and last change. If the server allows it
-//! (`--console-keys`), members can also create, rotate and revoke keys.
+//! The API keys of the organization. A list shows each key with its permissions, last use and last
+//! change. If the server allows it (`--console-keys`), members can also create, rotate and revoke
+//! keys.
 
 use askama::Template;
 use axum::response::Response;
@@ -27,7 +28,7 @@ use crate::platform::{
 const REVOKE: &str = "revokeTeamApiKey";
 const PATH: &str = "/access/keys";
 /// `MOST` is the number of keys that one call of the list operation returns. `ANSWERS` is the
-/// maximum number of calls in a search for a key.
+/// maximum number of such calls when the console looks for one key.
 const MOST: usize = 100;
 const ANSWERS: usize = 10;
 
@@ -76,8 +77,8 @@ struct Keys<'v> {
     how: String,
 }
 
-/// Returns whether the member may create and revoke keys. The server must allow it, and the member
-/// must manage the whole organization.
+/// Returns whether the member may create and revoke keys in the console. The server must allow it,
+/// and the member must manage the whole organization.
 fn are_made_here(request: &ConsoleRequest) -> bool {
     request
         .service
@@ -114,7 +115,8 @@ fn row(
         history: request
             .manages_whole_organization()
             .then(|| request.address_with("/audit", &[("actor", &id)])),
-        // An expired key could be rotated but would stay expired.
+        // Rotation gives a key a new token but the same expiry. So an expired key would stay
+        // expired.
         rotate: way("rotate").filter(|_| !has_expired),
         revoke: way("revoke"),
         name: key.name.clone(),
@@ -163,7 +165,8 @@ struct NewKey<'v> {
     key: String,
     name: String,
     expires: String,
-    /// The permissions that the member may grant: name, label, and whether the box is ticked.
+    /// The permissions that the member may grant to the key. Each has its name, its label, and
+    /// whether its box is ticked.
     permissions: Vec<(&'static str, &'static str, bool)>,
     messages: Vec<String>,
     is_kept: bool,
@@ -231,7 +234,8 @@ pub(super) fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
             .form_value("expiresAt")
             .map(str::trim)
             .filter(|text| !text.is_empty());
-        // Invalid input is passed on as typed, so that the operation refuses it.
+        // An expiry that is not a valid time is sent to the operation as it was typed. The
+        // operation refuses it with a message.
         let expires = expires.map(|text| {
             time_format::parse_local(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned())
         });
@@ -260,9 +264,9 @@ struct CreatedKeyPage<'v> {
     rotate: String,
 }
 
-/// Returns the page that shows a new token. The page is the direct response to the form, so no
-/// address shows the token again. If the member sends the form again, the response does not contain
-/// the token.
+/// Returns the page that shows a new token. The page is the response to the form and has no
+/// address, so nobody can open it later. If the member sends the form a second time, the response
+/// does not contain the token.
 fn token_page<'v>(request: &'v ConsoleRequest, made: &'v ApiKeyView) -> Response {
     let words = &request.texts.access;
     let frame = ConsoleFrame::new(request, words.token)
@@ -292,14 +296,14 @@ struct KeyConfirmation<'v> {
     action: String,
     back: String,
     key: String,
-    /// The number of hours for which the old token stays valid, and the maximum number. `None` if
-    /// the page revokes the key and does not rotate it.
+    /// How many hours the old token stays valid after a rotation, and the maximum of that number.
+    /// `None` on the page that revokes the key.
     grace: Option<(String, u64)>,
     messages: Vec<String>,
     is_kept: bool,
 }
 
-/// Shows the confirmation before a key is revoked or rotated.
+/// Shows the page on which the member confirms that a key is revoked or rotated.
 async fn ask(
     request: &ConsoleRequest,
     is_rotated: bool,

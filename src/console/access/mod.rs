@@ -1,4 +1,4 @@
-//! Access to the organization: connected apps, members and API keys.
+//! The screen that shows who can access the organization: connected apps, members and API keys.
 
 mod keys;
 mod people;
@@ -93,7 +93,7 @@ const CONNECTIONS: &str = LIST_CONNECTIONS.id();
 const MEMBERS: &str = LIST_TEAM_MEMBERS.id();
 const END: &str = "deleteConnection";
 /// `MOST` is the number of rows that one call of a list operation returns. `ANSWERS` is the maximum
-/// number of calls in a search for a row.
+/// number of such calls when the console looks for one row.
 const MOST: usize = 100;
 const ANSWERS: usize = 5;
 
@@ -156,7 +156,7 @@ fn may(request: &ConsoleRequest, permissions: &[Permission]) -> String {
     }
 }
 
-/// Returns the name of each member by id.
+/// Returns the names of the organization's members, by the id of the member.
 async fn names(request: &ConsoleRequest) -> Result<BTreeMap<Uuid, String>, ConsoleRefusal> {
     let mut names = BTreeMap::new();
     for answer in 0..ANSWERS {

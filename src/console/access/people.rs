@@ -1,5 +1,5 @@
-//! Members of the organization: invite a member, change a member, create a sign-in link. Only
-//! members with access to all flats may do so.
+//! Forms that invite a member, change a member, or create a member's sign-in link. Only members
+//! with access to all flats may use them.
 
 use askama::Template;
 use axum::response::Response;
@@ -70,7 +70,8 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
 struct PeoplePage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
-    /// Address that creates a sign-in link. `None` if the shown member may not sign in.
+    /// Address that creates a sign-in link for the shown member. `None` if that member may not sign
+    /// in.
     link: Option<String>,
     problem: Option<String>,
 }
@@ -174,8 +175,8 @@ pub(super) fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
 struct LinkPage<'v> {
     frame: ConsoleFrame<'v>,
     name: String,
-    /// The sign-in link. `None` if the member sent the form a second time, because the link can be
-    /// shown only once.
+    /// The sign-in link. `None` if the signed-in member sent the form a second time, because the
+    /// console shows each link only once.
     url: Option<String>,
     way: String,
 }

@@ -1,12 +1,13 @@
-//! The assignments of a resource: a summary of counts, and a screen that changes assignments. The
-//! screen works with thousands of rows.
+//! The assignments of a resource. The page of the resource shows how many there are, and a screen
+//! changes them. The screen must work for an organization with thousands of rows.
 //!
-//! Each row has a box, which is ticked if the row is assigned. The form also carries the state in
-//! which each box was shown. Saving applies only the differences, so changes by other members are
-//! not overwritten.
+//! Each row of the screen is a target with a box. The box is ticked if the resource is assigned to
+//! the target. The form also repeats the state in which each box was shown. Saving applies only the
+//! differences, so it does not overwrite changes by other members.
 //!
-//! The buttons for searching and paging send the same form, which carries the unsaved ticks of
-//! other pages. A separate button assigns all results of a search, after a confirmation.
+//! The buttons for searching and paging send the same form. The form also carries the unsaved ticks
+//! of the pages that are not shown. Another button assigns the resource to all results of a search,
+//! after a confirmation.
 
 mod selection;
 
@@ -32,7 +33,7 @@ use crate::records::RecordKind;
 use crate::scopes::{EntityScopes, LIST_ENTITY_SCOPES};
 use crate::words::fill;
 
-/// The screen of assignments. The screens of assignable resources link to it.
+/// The screen that changes assignments. The screens of assignable resources link to it.
 pub static SCREEN: Screen = Screen {
     path: "/assignments",
     icon: "link",
@@ -50,7 +51,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// A kind of resource that can be assigned.
+/// A kind of resource that can be assigned to targets, such as flats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AssignableResource {
     Portal,
@@ -59,7 +60,7 @@ pub enum AssignableResource {
 }
 
 impl AssignableResource {
-    /// Returns the part of an address that names this kind.
+    /// Returns the word for this kind in the addresses of the console.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Portal => "portals",
@@ -74,7 +75,7 @@ impl AssignableResource {
             .find(|entity| entity.word() == word)
     }
 
-    /// Returns the value of `entityType` in the REST interface.
+    /// Returns the value of the parameter `entityType` in the REST interface for this kind.
     const fn name(self) -> &'static str {
         match self {
             Self::Portal => "portal_settings",
@@ -120,7 +121,7 @@ pub enum AssignTarget {
 }
 
 impl AssignTarget {
-    /// Returns the value of the query parameter `redirect`.
+    /// Returns the word for this kind of target in the query of the console's addresses.
     const fn word(self) -> &'static str {
         match self {
             Self::Property => "properties",
@@ -130,7 +131,7 @@ impl AssignTarget {
         }
     }
 
-    /// Returns the field that contains the ids of these targets.
+    /// Returns the field of the interface that contains the ids of targets of this kind.
     const fn field(self) -> &'static str {
         match self {
             Self::Property => "propertyIds",
@@ -140,7 +141,7 @@ impl AssignTarget {
         }
     }
 
-    /// Returns the operation that lists these targets.
+    /// Returns the operation that lists targets of this kind.
     const fn list(self) -> &'static str {
         match self {
             Self::Property | Self::Group | Self::Tag => "listRecords",
@@ -148,7 +149,7 @@ impl AssignTarget {
         }
     }
 
-    /// Returns the record kind of these targets. `None` for portals, which are no records.
+    /// Returns the record kind of these targets. `None` for portals, which are not records.
     const fn kind(self) -> Option<RecordKind> {
         match self {
             Self::Property => Some(RecordKind::Property),
@@ -190,12 +191,12 @@ impl ResourceAssignments {
         }
     }
 
-    /// Returns the ids of the assigned targets of a kind as text.
+    /// Returns, as text, the ids of the assigned targets of a kind.
     fn ids_to(&self, target: AssignTarget) -> BTreeSet<String> {
         self.to(target).iter().map(ToString::to_string).collect()
     }
 
-    /// Returns the name of an assigned target, or its id.
+    /// Returns the name of an assigned target. Returns its id if the name is unknown.
     fn name_of(&self, id: Uuid) -> String {
         let name = self.0.names.get(&id).and_then(Option::as_ref);
         let name = name.filter(|name| !name.trim().is_empty());
@@ -203,17 +204,18 @@ impl ResourceAssignments {
     }
 }
 
-/// The number of targets that a resource is assigned to, for the page of the resource.
+/// How many targets a resource is assigned to. The page of the resource shows this.
 pub struct UseCount {
-    /// For each kind of target: its name, the number of assigned targets, and the address of the
-    /// page that changes the assignments.
+    /// One entry for each kind of target: the name of the kind, the number of assigned targets, and
+    /// the address of the page that changes these assignments.
     pub links: Vec<(&'static str, usize, String)>,
     pub is_unused: bool,
     pub words: &'static ConsoleWords,
 }
 
 impl UseCount {
-    /// Counts where a resource is used. Returns `None` if the assignments cannot be read.
+    /// Counts the targets that a resource is assigned to. Returns `None` if the assignments cannot
+    /// be read.
     pub async fn of(
         request: &ConsoleRequest,
         entity: AssignableResource,
@@ -250,12 +252,12 @@ struct TargetRow {
     id: String,
     name: String,
     is_assigned: bool,
-    /// Whether the box is ticked: the target is assigned, or the member ticked the box and has not
-    /// saved yet.
+    /// Whether the box is ticked. It is ticked if the resource is assigned to the target, unless an
+    /// unsaved tick of the member says otherwise.
     is_ticked: bool,
 }
 
-/// The part of the targets that the page shows: kind, search text and offset.
+/// Which targets the page shows: the kind of target, the search text and the offset.
 struct TargetFilter {
     /// The kind in the address. `None` stands for the first kind that the resource can be assigned
     /// to.
@@ -318,7 +320,7 @@ impl TargetFilter {
     }
 }
 
-/// The confirmation before all results of a search are assigned or unassigned.
+/// The confirmation that the page asks for before it assigns or unassigns all results of a search.
 struct AssignConfirmation {
     text: String,
     /// The form value of the confirming button, whose label is `yes`.
@@ -331,8 +333,8 @@ struct AssignConfirmation {
 struct AssignmentPage<'v> {
     frame: ConsoleFrame<'v>,
     about: String,
-    /// For each kind of target: its name, the number of assignments, its address, and whether it is
-    /// the kind that is shown.
+    /// One entry for each kind of target: its name, the number of assignments, its address, and
+    /// whether the page shows this kind.
     kinds: Vec<(&'static str, usize, String, bool)>,
     action: String,
     /// The path of the page without its query.
@@ -344,22 +346,23 @@ struct AssignmentPage<'v> {
     paging: Paging,
     may_change: bool,
     problems: Vec<String>,
-    /// Whether the server kept the form while the member signed in again.
+    /// Whether the page shows a form again that was sent after its session had ended.
     is_kept: bool,
-    /// The unsaved ticks of other pages.
+    /// The unsaved ticks of the pages that are not shown, as hidden fields.
     kept: [(&'static str, String); 2],
-    /// A sentence with the number of unsaved ticks on other pages.
+    /// A sentence with the number of unsaved ticks on pages that are not shown.
     unsaved: Option<String>,
     question: Option<AssignConfirmation>,
     /// The button that assigns or unassigns all results: its form value and its label. `None` if
-    /// the results fit on one page.
+    /// one page shows all results.
     all_found: Option<(&'static str, String)>,
     /// A sentence that replaces the button `all_found` if the search has too many results for one
     /// request.
     too_many: Option<String>,
 }
 
-/// Reads the kind and the id of the resource from the path, and the kind of target from the query.
+/// Reads the kind and the id of the resource from the path. Reads the kind of target from the
+/// query.
 fn requested(
     request: &ConsoleRequest,
 ) -> Result<(AssignableResource, Uuid, AssignTarget), ConsoleRefusal> {
@@ -387,12 +390,12 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// The messages and the confirmation that the page shows besides the rows.
+/// The messages and the confirmation that the page shows in addition to the rows.
 #[derive(Default)]
 struct AssignmentExtras {
     status: u16,
     problems: Vec<String>,
-    /// Whether the page asks for the confirmation before all results are assigned or unassigned.
+    /// Whether the page asks the member to confirm that all results are assigned or unassigned.
     is_question: bool,
 }
 
@@ -580,7 +583,7 @@ async fn rows(
     Ok((answer.data.iter().filter_map(named).collect(), paging))
 }
 
-/// Returns the ids of all results of the search, up to `MOST_AT_ONCE`.
+/// Returns the ids of all targets that the search finds, at most `MOST_AT_ONCE`.
 async fn found(
     request: &ConsoleRequest,
     target: AssignTarget,
@@ -612,7 +615,7 @@ async fn found(
     Ok(ids)
 }
 
-/// Returns the arguments for a list operation that supports search and paging.
+/// Returns the arguments with which a list operation searches, and returns one page of its results.
 fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -> Value {
     let mut arguments = json!({ "limit": most, "offset": from });
     if let Some(kind) = target.kind() {
@@ -624,8 +627,9 @@ fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -
     arguments
 }
 
-/// Returns all matching rows of a list that the console searches itself, sorted by name: assigned
-/// targets and portals. Returns `None` for a list that the operation searches and pages.
+/// Returns all matching rows, sorted by name, if the console itself searches the list. It searches
+/// the assigned targets and the portals. Returns `None` if the operation searches and pages the
+/// list.
 async fn search_rows(
     request: &ConsoleRequest,
     target: AssignTarget,
@@ -656,9 +660,9 @@ async fn search_rows(
 /// Maximum number of rows in one response of the list operation.
 const MOST_ROWS: usize = 500;
 
-/// Handles the form. The buttons for searching, paging and ticking save nothing. The save button
-/// writes the ticks. The button for all results writes the ticks and assigns or unassigns all
-/// results.
+/// Handles the form. The buttons for searching and paging save nothing, nor does the button that
+/// ticks all rows. The save button saves the ticks. The button for all results saves the ticks, and
+/// also assigns or unassigns all results.
 fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let (_, _, target) = requested(request)?;
@@ -718,7 +722,7 @@ fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Shows another page or search. The form keeps the ticks of the current rows.
+/// Shows another page or search. The form carries the ticks of the rows that were shown before.
 async fn show_other_rows(
     request: &ConsoleRequest,
     here: TargetFilter,
@@ -754,8 +758,8 @@ async fn show_other_rows(
     ))
 }
 
-/// Saves the ticks. `all_found` also assigns (`true`) or unassigns (`false`) all results of the
-/// search.
+/// Saves the ticks. `Some` in `all_found` says that all results of the search are changed as well:
+/// `true` assigns them, `false` unassigns them.
 async fn stored(
     request: &ConsoleRequest,
     here: TargetFilter,

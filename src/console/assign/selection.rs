@@ -1,5 +1,5 @@
-//! The ticks that the member has not saved yet. The rows are spread over several pages, so a form
-//! carries the ticks from page to page until they are saved.
+//! The ticks that the member has not saved yet. The rows are on several pages, so each form carries
+//! the ticks of all pages until the member saves them.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use engine::format;
 
 use crate::console::request::{ConsoleFields, first_value};
 
-/// The ids to assign, and the ids to unassign.
+/// The ids of the targets to assign, and the ids of the targets to unassign.
 #[derive(Default)]
 pub struct Selection {
     pub added: BTreeSet<String>,
@@ -15,8 +15,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Reads the ticks of a form: the ticks of the page that the form shows, and the unsaved ticks
-    /// of other pages.
+    /// Reads the ticks from a form: the boxes of the page that the form shows, and the unsaved
+    /// ticks of pages that it does not show.
     pub fn of(fields: &ConsoleFields) -> Self {
         let all = |name: &str| -> BTreeSet<&str> {
             fields
@@ -44,8 +44,8 @@ impl Selection {
         ticked
     }
 
-    /// Records the wanted state of an id: assigned if `is` is true. `was` is the stored state. An
-    /// id whose wanted state is its stored state is not recorded.
+    /// Records whether the member wants a target to be assigned (`is`). `was` says whether it is
+    /// assigned now. If both are the same, nothing is recorded.
     pub fn set(&mut self, id: &str, was: bool, is: bool) {
         for (changes, is_among) in [
             (&mut self.added, is && !was),
@@ -117,8 +117,8 @@ mod tests {
             ("assigned", d),
         ]);
         let ticked = Selection::of(&shown);
-        // The boxes decide for the rows on the page: `b` is unticked again, `c` is unassigned, `d`
-        // stays assigned.
+        // For the rows on the page, the boxes decide. `b` is unticked again, `c` is unassigned, and
+        // `d` stays assigned.
         assert_eq!(added_and_removed(&ticked), (vec![a], vec![c]));
         assert_eq!(
             added_and_removed(&ticked.all(&shown, true)),

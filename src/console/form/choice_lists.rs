@@ -1,12 +1,13 @@
-//! The rows that the reference fields of a form can choose from.
+//! The lists of rows that the reference fields of a form can refer to.
 //!
-//! A form shows a short list completely. For a long list, the form has a text field for a name. The
-//! console looks the name up when the form is sent, so no script is needed. If exactly one row
-//! matches, the field is set to this row. Otherwise the form is shown again with the rows whose
-//! names contain the text.
+//! If a list is short, the form shows all its rows. If a list is long, the form has a text field
+//! for the name of a row. The console looks up the name when the form is sent, so this works
+//! without a script. If exactly one row matches, the reference is set to that row. Otherwise the
+//! form is shown again with the rows whose names contain the text.
 //!
-//! The name of the text field ends with `.find`. After a search with several results, the hidden
-//! field with the ending `.found` has the same text. Then the row that the member selects counts.
+//! The name of the text field ends with `.find`. If the form shows the results of a search, a
+//! hidden field whose name ends with `.found` has the searched text. If both texts are equal, the
+//! row that the member selected among the results decides.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,57 +24,57 @@ use crate::words::fill;
 
 /// The operation that lists records by name.
 const BY_NAME: &str = "listRecords";
-/// The operation that reads a record by its id.
+/// The operation that reads one record by its id.
 const ONE: &str = "getRecord";
-/// Maximum number of rows that a form offers as a whole.
+/// Maximum number of rows of a short list, which a form shows completely.
 const MOST_OFFERED: u32 = 300;
-/// Maximum number of search results that are offered for a name.
+/// Maximum number of search results that the form shows for a name.
 const MOST_FOUND: usize = 20;
-/// Maximum number of names that one field can look up in one request.
+/// Maximum number of names in one field that the console looks up per request.
 const MOST_NAMES: usize = 50;
 
 /// The id and the name of a row.
 pub type Row = (String, String);
 
-/// The rows that the fields of a form can choose from.
+/// The rows that the reference fields of a form can refer to.
 #[derive(Default)]
 pub struct ChoiceLists {
-    /// The rows of each list that is short enough to show, by the list operation.
+    /// The rows of each short list, by the name of the list operation.
     short: HashMap<String, Vec<Row>>,
-    /// The selected rows and the search results of each field with a long list, by the name of the
-    /// field.
+    /// The selected rows and the search results of each field whose list is long, by the name of
+    /// the field.
     long: HashMap<String, Vec<Row>>,
 }
 
-/// The rows of a list, or the fact that the list is too long.
+/// The rows of a list if it is short.
 enum List {
     /// All rows, sorted by name.
     Short(Vec<Row>),
-    /// The list is too long to show, and can be searched.
+    /// The list is too long for the form to show, but can be searched by name.
     Long,
 }
 
-/// The search text of a field.
+/// The search texts of a field.
 pub struct NameSearch {
     /// The name that the member typed.
     pub text: String,
-    /// The text of the last search, if its results are shown.
+    /// The text of the last search, if the form shows its results.
     pub searched_text: String,
 }
 
-/// The result of looking up all names that were typed into a form.
+/// The result of looking up the names that the member typed into a form.
 #[derive(Default)]
 pub struct NameSearchResults {
-    /// The matching rows for each typed name that does not identify exactly one row, by the name of
-    /// the field.
+    /// The rows that match a typed name, for each name that does not identify exactly one row. The
+    /// key is the name of the field.
     pub found: HashMap<String, Vec<Row>>,
-    /// The path of each field with a problem, and the error message.
+    /// The path of each field whose names have a problem, and the error message.
     pub problems: Vec<(Vec<String>, String)>,
 }
 
 impl ChoiceLists {
-    /// Reads the lists of reference fields. `searched_text` has search results, by the name of the field.
-    /// If a list cannot be read, the member types an id instead.
+    /// Reads the lists that the reference fields need. `found` has the search results, by the name
+    /// of the field. If a list cannot be read, the field becomes a text field for an id.
     pub async fn load(
         request: &ConsoleRequest,
         specs: &[FieldSpec],
@@ -134,7 +135,8 @@ fn found_of(name: &str) -> String {
     format!("{name}.found")
 }
 
-/// Returns the operations that list the rows for a reference field, joined by `+`.
+/// Returns the operations that list the rows for a reference field, joined by `+`. Returns `None`
+/// for any other field.
 fn list_of(spec: &FieldSpec) -> Option<&str> {
     match &spec.kind {
         InputKind::Reference(list) | InputKind::References(list) => Some(list),
@@ -142,7 +144,8 @@ fn list_of(spec: &FieldSpec) -> Option<&str> {
     }
 }
 
-/// Returns the record kind if an operation lists records in pages.
+/// Returns the kind of records that an operation lists. Returns `None` if the operation does not
+/// list records in pages.
 fn kind_of(list: &str) -> Option<RecordKind> {
     Some(match list {
         "listProperties" => RecordKind::Property,
@@ -155,8 +158,8 @@ fn kind_of(list: &str) -> Option<RecordKind> {
     })
 }
 
-/// Reads a list. Several operations are joined by `+`. Returns `None` if a list cannot be read, or
-/// is too long and cannot be searched.
+/// Reads the rows that the operations in `lists` return. The operations are joined by `+`. Returns
+/// `None` if a list cannot be read, or if it is too long and cannot be searched.
 async fn read(request: &ConsoleRequest, lists: &str) -> Option<List> {
     let mut all = Vec::new();
     for list in lists.split('+') {
@@ -188,7 +191,7 @@ fn sort(rows: &mut [Row]) {
     rows.sort_by(|(_, one), (_, other)| natural(one, other));
 }
 
-/// Returns the selected rows of a field, followed by the search results.
+/// Returns the selected rows of a field, then the search results.
 async fn with_chosen(
     request: &ConsoleRequest,
     lists: &str,
@@ -214,7 +217,7 @@ async fn by_ids(request: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row>
         let Some(kind) = kind_of(list) else { continue };
         let is_left = |id: &&str| !rows.iter().any(|(known, _)| known == id);
         let remaining = ids.iter().copied().filter(is_left);
-        // The list operations of these two kinds accept ids.
+        // Only the list operations of these two record kinds accept ids.
         let most = match kind {
             RecordKind::Property => Some(500),
             RecordKind::Reservation => Some(100),
@@ -239,7 +242,8 @@ async fn by_ids(request: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row>
     rows
 }
 
-/// Returns the rows whose names contain the text. If the text is the id of a row, returns this row.
+/// Returns the rows whose names contain the text. If the text is the id of a row, returns only that
+/// row.
 async fn search(
     request: &ConsoleRequest,
     lists: &str,
@@ -258,8 +262,8 @@ async fn search(
     Ok(rows)
 }
 
-/// Returns the id of the row that the name identifies: the only matching row, or the only row with
-/// exactly this name.
+/// Returns the id of the row that the name identifies. Either it is the only matching row, or the
+/// only row with exactly this name.
 fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     let folded_name = fold(name);
     let mut same = rows.iter().filter(|(_, known)| fold(known) == folded_name);
@@ -269,7 +273,8 @@ fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     }
 }
 
-/// Looks up the typed names of a form, and sets the fields that they identify.
+/// Looks up the names that the member typed into a form. Sets each field whose name identifies a
+/// row.
 pub async fn look_up(
     request: &ConsoleRequest,
     specs: &[FieldSpec],
@@ -321,7 +326,7 @@ pub async fn look_up(
     Ok(looked)
 }
 
-/// Sets a field to a row, or adds the row if the field holds several.
+/// Sets a reference field to a row. If the field can refer to several rows, adds the row to them.
 fn choose(spec: &FieldSpec, id: &str, fields: &mut ConsoleFields) {
     let row = (spec.name.clone(), id.to_owned());
     if matches!(spec.kind, InputKind::Reference(_)) {
@@ -337,7 +342,7 @@ fn choose(spec: &FieldSpec, id: &str, fields: &mut ConsoleFields) {
     }
 }
 
-/// Returns id and name of a row, as an option.
+/// Returns the id and the name of a row, for an option of the form.
 fn named(row: &Value) -> Option<Row> {
     let id = row["id"].as_str()?;
     let name = ["name", "title", "nickname", "host"]
@@ -349,7 +354,7 @@ fn named(row: &Value) -> Option<Row> {
     Some((id.to_owned(), name))
 }
 
-/// Returns the name of a stay: its guest and dates.
+/// Returns the name of a stay, made of its guest and its dates.
 fn stay(row: &Value) -> Option<String> {
     let guest = row["guest"].as_object()?;
     let parts = ["firstName", "lastName"].map(|part| guest.get(part).and_then(Value::as_str));

@@ -1,5 +1,5 @@
-//! Converts fields into controls for the template: label, help text, errors, and both versions of a
-//! conflict.
+//! Converts fields into the controls that the template shows. A control has a label, a help text,
+//! errors and, in a conflict, both versions of the value.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,11 +21,11 @@ use crate::console::words::ConsoleWords;
 use crate::markdown;
 use crate::words::fill as fill_in;
 
-/// Number of empty rows that a list shows after its rows.
+/// Number of empty rows that the form shows after the rows of a list.
 const BLANK_ROWS: usize = 2;
 /// Height of a long text, in lines.
 const LINES: usize = 5;
-/// Height of the text area beside boxes, in lines.
+/// Height in lines of the text area that is shown next to checkboxes.
 const FEW_LINES: usize = 2;
 
 /// A form as the template shows it.
@@ -34,23 +34,26 @@ pub struct FormView {
     pub action: String,
     /// The HTTP status of the page with the form.
     pub status: u16,
-    /// The hidden fields of the form, such as the values that it was opened with.
+    /// The hidden fields of the form, such as the values that the form showed when it was opened.
     pub hidden: ConsoleFields,
-    /// The texts that fields refer to: label of the field and id of the text.
+    /// The texts to which fields of the form refer. Each has the label of its field, and the id of
+    /// the text.
     pub texts: Vec<(String, Uuid)>,
     pub sections: Vec<(&'static str, Vec<Control>)>,
-    /// The error messages of a refused form. A message about one field also has the element id of
-    /// that field.
+    /// The error messages of a refused form. For a message about one field, the second value is the
+    /// element id of that field.
     pub problems: Vec<(String, Option<String>)>,
     /// Messages above the form that are not errors.
     pub notes: Vec<String>,
-    /// Heading and text about a conflict. `None` if there is none.
+    /// Heading and text about a conflict with another member's changes. `None` if there is no
+    /// conflict.
     pub conflict: Option<(&'static str, &'static str)>,
     /// The label of the button that sends the form.
     pub submit: &'static str,
     /// Whether the member may view the form but not send it.
     pub is_read_only: bool,
-    /// A note above a form that is read-only. `None` if the page itself explains why.
+    /// A note above a read-only form that says why it is read-only. `None` if the page itself says
+    /// so.
     pub read_only_note: Option<&'static str>,
     pub words: &'static ConsoleWords,
 }
@@ -67,23 +70,24 @@ pub struct Control {
     pub input: ControlInput,
     pub is_required: bool,
     pub is_disabled: bool,
-    /// Name of the hidden field that marks this field as part of the form. `None` if no such field
-    /// is needed.
+    /// Name of the hidden field that tells the console that the form contains this field. `None` if
+    /// no such field is needed.
     pub here: Option<String>,
     /// The condition under which this field has an effect: another field and its values, as
     /// `field=a,b`.
     pub when: Option<String>,
     /// Address and label of a link to a page about this field.
     pub link: Option<(String, &'static str)>,
-    /// Label of the box that deletes a value which the form cannot show.
+    /// Label of the checkbox that deletes the stored value, if the form cannot show that value.
     pub clear: Option<&'static str>,
     pub conflict: Option<Conflict>,
-    /// For Markdown fields: the address that renders the typed text, and the rendered HTML.
+    /// Set for Markdown fields: the address that renders the typed text, and the rendered HTML.
     pub rendered: Option<(String, String)>,
     pub words: &'static ConsoleWords,
 }
 
-/// The version of a field that another member saved, if both members changed the field.
+/// The version of a field that another member saved, if that member and the signed-in member both
+/// changed the field.
 pub struct Conflict {
     /// The value that the other member saved, in words.
     pub their_version: String,
@@ -91,7 +95,7 @@ pub struct Conflict {
     pub is_theirs: bool,
 }
 
-/// The type of a control, with its value.
+/// The type of a control, and its value.
 pub enum ControlInput {
     Line {
         mode: &'static str,
@@ -112,21 +116,22 @@ pub enum ControlInput {
     Pick {
         options: Vec<ControlOption>,
     },
-    /// Several boxes, of which any number can be ticked. If the field may be null, `set` is the
-    /// state of the box that says whether the field has a value.
+    /// Checkboxes, of which the member can tick any number. If the value of the field may be null,
+    /// `set` is the state of an additional checkbox. It says whether the field has a value.
     Checkboxes {
         options: Vec<ControlOption>,
         set: Option<bool>,
-        /// The search by name for rows that are not shown, if the list is too long to show.
+        /// The search by name for further rows. Set if the list is too long for the form to show
+        /// all rows.
         sought: Option<NameSearch>,
     },
-    /// A choice of one row from a list that is too long to show. The options are the selected row
+    /// A choice of one row from a list that is too long to show. The options are the selected row,
     /// and the results of a search by name.
     Search {
         options: Vec<ControlOption>,
         sought: NameSearch,
     },
-    /// Boxes for known texts, and a text area for other texts.
+    /// Checkboxes for known texts, and a text area for any other texts.
     Names {
         options: Vec<ControlOption>,
         lines: usize,
@@ -146,16 +151,16 @@ pub enum ControlInput {
     },
 }
 
-/// A row of a list of objects, with a control for each field.
+/// A row of a list of objects. It has a control for each field of its object.
 pub struct FormRow {
-    /// A sentence that describes the stored rule of the row.
+    /// A sentence that describes the rule which is stored for the row.
     pub rule_sentence: Option<String>,
     pub controls: Vec<Control>,
-    /// The box that removes the row. `None` for a row without a stored rule.
+    /// The checkbox that removes the row. `None` if no rule is stored for the row.
     pub removal: Option<Removal>,
 }
 
-/// The box with which a member removes a row.
+/// The checkbox with which a member removes a row.
 pub struct Removal {
     pub name: String,
     pub label: String,
@@ -170,7 +175,7 @@ pub struct ControlOption {
 }
 
 impl Control {
-    /// The ids of the elements that describe the control, for `aria-describedby`.
+    /// Returns the ids of the elements that describe the control, for `aria-describedby`.
     fn described(&self) -> Option<String> {
         let parts = [
             (!self.help.is_empty(), "help"),
@@ -185,29 +190,30 @@ impl Control {
     }
 }
 
-/// The data for building the controls of a form, besides the schema of each field.
+/// The data from which the controls of a form are built, except the schemas of the fields.
 pub struct FieldContext<'s> {
     pub request: &'s ConsoleRequest,
     pub fields: &'s ConsoleFields,
-    /// The lists from which reference fields choose.
+    /// The rows that reference fields can refer to.
     pub listed: &'s ChoiceLists,
-    /// Error messages, by the name of the field.
+    /// The error messages of each field, by the name of the field.
     pub errors: &'s HashMap<String, Vec<String>>,
-    /// The value that the other member saved, in words, by the name of each field in conflict.
+    /// For each field in conflict, the value that the other member saved, in words. The key is the
+    /// name of the field.
     pub theirs: &'s HashMap<String, String>,
-    /// The id of each field's text, by the name of the field.
+    /// For each field that refers to a text, the id of the text. The key is the name of the field.
     pub texts: &'s HashMap<String, String>,
     /// The fields whose texts the member may not read.
     pub unseen: &'s HashSet<String>,
     pub is_read_only: bool,
     pub layout: &'static Layout,
-    /// The values that the form was opened with.
+    /// The values that the form showed when it was opened.
     pub base: &'s Map<String, Value>,
 }
 
 impl FieldContext<'_> {
-    /// Builds the control of a field. `name` is the full name of the field in the form, including
-    /// its parents.
+    /// Builds the control of a field. `name` is the name of the field in the form. It begins with
+    /// the names of the objects that contain the field.
     pub fn control(&self, spec: &FieldSpec, name: &str) -> Control {
         let (language, words) = (self.request.language, self.request.texts);
         let value = || {
@@ -218,7 +224,8 @@ impl FieldContext<'_> {
         let lacks = spec
             .needs
             .filter(|permission| !self.request.has_permission(*permission));
-        // A member who cannot read a text must not overwrite it, so the field has no value to edit.
+        // A member who may not read a text must not overwrite it unseen. So the control does not
+        // offer a value to edit.
         let lacks = lacks.or_else(|| {
             self.unseen
                 .contains(name)
@@ -246,8 +253,8 @@ impl FieldContext<'_> {
         if !spec.is_readable {
             add(words.forms.write_only.into());
             match spec.kind {
-                // These controls have an option that keeps the stored value. A box that deletes the
-                // value is not needed.
+                // These controls have an option that leaves the stored value unchanged. So they
+                // need no checkbox that deletes the value.
                 InputKind::Switch | InputKind::Choice(_) | InputKind::Reference(_) => {}
                 InputKind::Names(_)
                 | InputKind::Object(_)
@@ -466,8 +473,8 @@ impl FieldContext<'_> {
         }
     }
 
-    /// Returns a sentence that describes the stored rule of a row. Returns `None` for a new row,
-    /// and for a row of another kind of list.
+    /// Returns a sentence that describes the rule which is stored for a row. Returns `None` for a
+    /// new row, and for a row that has no rule.
     fn told(&self, parts: &[FieldSpec], name: &str, row: &str) -> Option<String> {
         let layout = self.layout.rules_in(name)?;
         let about = subject(parts, row, self.fields);
@@ -480,7 +487,7 @@ impl FieldContext<'_> {
         ))
     }
 
-    /// Returns the box that removes a row. `None` for a row without a stored rule.
+    /// Returns the checkbox that removes a row. Returns `None` if no rule is stored for the row.
     fn removal(&self, row: &str, reported: Option<&str>) -> Option<Removal> {
         let words = self.request.texts;
         let name = removal_field(row);
@@ -496,8 +503,9 @@ impl FieldContext<'_> {
         })
     }
 
-    /// Returns the options of a control: an empty option if no value is allowed, the selected
-    /// values that the list lacks, and the rows of the list.
+    /// Returns the options of a control. If the field may have no value, an empty option comes
+    /// first. Then come the selected values that the list does not contain, and the rows of the
+    /// list.
     fn options(
         &self,
         spec: &FieldSpec,
@@ -563,8 +571,8 @@ impl FieldContext<'_> {
     }
 }
 
-/// Returns the name of the form field that says which version of a field in conflict the member
-/// chose.
+/// Returns the name of the form field with the member's choice between the two versions of a field
+/// in conflict.
 pub fn choice_field(name: &str) -> String {
     format!("choose.{name}")
 }
