@@ -16,7 +16,7 @@ use vestibule_http::browser::retriable;
 /// The path of the search.
 const SEARCH: &str = "/search";
 
-/// Pages that every screen uses: the language selection.
+/// The screen that handles the language selection, which is part of every page.
 pub static SCREEN: Screen = Screen {
     path: "/language",
     icon: "globe",
@@ -30,7 +30,7 @@ pub static SCREEN: Screen = Screen {
     )],
 };
 
-/// A completed action, which the next page confirms.
+/// A completed action. The page that is shown next confirms it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum CompletedAction {
@@ -38,7 +38,7 @@ pub enum CompletedAction {
     Created,
     /// A change was saved.
     Saved,
-    /// Nothing was changed.
+    /// A form was sent, but it changed nothing.
     Unchanged,
     /// A resource was removed.
     Removed,
@@ -46,14 +46,14 @@ pub enum CompletedAction {
     Moved,
     /// A resource was assigned or unassigned.
     Assigned,
-    /// A test event of a webhook is being sent, or deliveries are being sent again.
+    /// A test event of a webhook is being sent, or deliveries are being repeated.
     Sent,
-    /// There was no failed delivery to send again.
+    /// There was no failed delivery to repeat.
     SentNone,
 }
 
 impl CompletedAction {
-    /// Returns the action that saving a form completed: `Saved` or `Unchanged`.
+    /// Returns the action that sending a form completed: `Saved` or `Unchanged`.
     pub const fn of_save(is_changed: bool) -> Self {
         if is_changed {
             Self::Saved
@@ -62,7 +62,7 @@ impl CompletedAction {
         }
     }
 
-    /// Returns the confirmation that the next page shows.
+    /// Returns the sentence with which the next page confirms the action.
     const fn sentence(self, words: &ConsoleWords) -> &'static str {
         match self {
             Self::Created => words.frame.created,
@@ -77,8 +77,8 @@ impl CompletedAction {
     }
 }
 
-/// The data of the template `console/frame.html`. Templates that extend it have this data in their
-/// field `frame`.
+/// The data of the template `console/frame.html`. The templates that extend it have this data in
+/// their field `frame`.
 pub struct ConsoleFrame<'v> {
     pub title: String,
     pub language: &'static str,
@@ -94,12 +94,12 @@ pub struct ConsoleFrame<'v> {
     pub home: String,
     pub sign_out: String,
     pub choose_language: String,
-    /// The path of the current page, to which the language form returns.
+    /// The path of the current page. After the language form, the browser returns to it.
     pub current_path: String,
     pub languages: [(&'static str, &'static str); 3],
-    /// The confirmation of the action that was just completed.
+    /// The sentence that confirms the action which was just completed.
     pub confirmation: Option<&'static str>,
-    /// The breadcrumbs: title and address.
+    /// The title and the address of each breadcrumb.
     pub crumbs: Vec<(String, String)>,
 }
 
@@ -227,7 +227,7 @@ impl ReplacementPage {
 struct RefusalPage<'v> {
     frame: ConsoleFrame<'v>,
     text: &'static str,
-    /// The message of the operation; empty if the page does not show it.
+    /// The English message of the refusal. Empty if the page does not show it.
     details: &'v str,
 }
 
@@ -270,7 +270,7 @@ pub fn heading_and_text(
     }
 }
 
-/// Stores the selected language in a cookie and redirects to the previous page.
+/// Stores the selected language in a cookie. Redirects to the page on which the member selected it.
 fn choose_language(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let chosen = request
@@ -289,8 +289,8 @@ fn choose_language(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns whether a text is a path below the console, with only the characters that such paths
-/// contain.
+/// Returns whether a text has the form of a path below the console. It begins with a slash and
+/// contains only letters, digits, slashes and hyphens.
 fn is_path(text: &str) -> bool {
     text.starts_with('/')
         && text.len() <= 500

@@ -1,5 +1,5 @@
-//! The home page of the console: submissions that wait for review, arrivals, and problems to fix. A
-//! member sees only the parts that their permissions allow.
+//! The home page of the console: submissions that wait for review, arrivals, and problems that a
+//! member should fix. A member sees only the parts that the member's permissions allow.
 
 use std::collections::BTreeSet;
 
@@ -55,11 +55,11 @@ pub static SCREEN: Screen = Screen {
 
 /// Maximum number of rows in each list of this page.
 const MOST: usize = 6;
-/// Maximum number of stays that the page examines for arrivals. Each needs a comparison with the
-/// date at its flat, and each arrival needs another call for the guest's progress.
+/// Maximum number of stays in which the page looks for arrivals. It compares each stay with the
+/// date at the stay's flat. For each arrival it also reads the guest's progress.
 const SCAN_LIMIT: usize = 8;
-/// `TITLES` is the maximum number of titles checked for missing languages, `LANGUAGES` the maximum
-/// number of languages checked.
+/// `TITLES` is the maximum number of titles that the page checks for missing languages. `LANGUAGES`
+/// is the maximum number of languages that it checks.
 const TITLES: usize = 500;
 const LANGUAGES: usize = 4;
 
@@ -70,30 +70,33 @@ struct ConsoleHome<'v> {
     about: String,
     waiting: Option<WaitingSubmissions>,
     arrivals: Option<Arrivals>,
-    /// Subscriptions whose deliveries fail: target, problem, and address of the page.
+    /// Subscriptions whose deliveries fail. Each has its target, its problem, and the address of
+    /// its page.
     failing: Vec<(String, String, String)>,
-    /// Steps without a required setting: name, problem, and address of the page.
+    /// Steps without a required setting. Each has its name, its problem, and the address of its
+    /// page.
     lacking: Vec<(String, &'static str, Option<String>)>,
-    /// A sentence with the number of further steps that lack a setting, and the address of the list
+    /// A sentence with the number of other steps that lack a setting, and the address of the list
     /// of steps.
     lacking_more: Option<(String, Option<String>)>,
-    /// Missing titles of steps or manuals: a sentence with language and number, and the address of
-    /// the list.
+    /// Titles of steps or manuals that are missing in a language. Each entry has a sentence with
+    /// the language and the number, and the address of the list.
     untranslated: Vec<(String, String)>,
     /// Whether the page shows submissions or arrivals.
     has_work: bool,
-    /// The checklist of first steps.
+    /// The entries of the checklist of first steps.
     first: Vec<FirstStep>,
     /// Address of the page that creates the ready-made set. `None` if the member may not create it.
     ready: Option<String>,
-    /// Sentences about the last backup, for members who manage the organization.
+    /// Sentences about the last backup. Only members who manage the organization see them.
     backups: Vec<String>,
 }
 
-/// Returns sentences about the last backup; none for members without the permission, and for
-/// PostgreSQL.
+/// Returns sentences about the last backup. Returns none if the member lacks the permission, or if
+/// the database is PostgreSQL.
 async fn backups(request: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal> {
-    // Only a SQLite database has the file in which `vestibule backup` records its backups.
+    // `vestibule backup` records its backups in a file. Only a server with a SQLite database has
+    // that file.
     let is_noted = request
         .service
         .app_state
@@ -116,7 +119,7 @@ async fn backups(request: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal
     Ok([made].into_iter().chain(failed).collect())
 }
 
-/// Submissions that wait for a decision.
+/// Submissions that wait for the member's decision.
 struct WaitingSubmissions {
     rows: Vec<submissions::SubmissionRow>,
     all: String,
@@ -148,7 +151,8 @@ struct HomeStep {
     display_title_ml_text_id: Option<Uuid>,
 }
 
-/// Turns a refusal into `None` if the member may not read the data.
+/// Turns a refusal with status 403 or 404 into `None`, so that the page omits data that the member
+/// may not read.
 fn if_readable<T>(answer: Result<T, ConsoleRefusal>) -> Result<Option<T>, ConsoleRefusal> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -185,8 +189,8 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
     if !request.may(stays::LIST) {
         return Ok(None);
     }
-    // Time zones differ by up to 26 hours, so these dates include every day that is today or
-    // tomorrow in some time zone.
+    // Time zones differ by up to 26 hours. So these dates include every day that is today or
+    // tomorrow anywhere.
     let now = request.service.clock.now();
     let (first, last) = (
         time_format::day_at(now, -12),
@@ -200,7 +204,7 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
         return Ok(None);
     };
     let mut coming = answer.data;
-    // The most likely arrivals come first, because only a few stays are checked.
+    // The page checks only a few stays, so the most likely arrivals come first.
     let today = time_format::today(request).to_string();
     coming.sort_by(|one, other| {
         (one.check_in < today, &one.check_in, one.id).cmp(&(
@@ -361,7 +365,7 @@ async fn untranslated(
     Ok(missing)
 }
 
-/// Returns the steps that lack settings, and the languages in which titles are missing.
+/// Returns the steps that lack a setting, and the languages in which titles are missing.
 async fn problems_to_fix(
     request: &ConsoleRequest,
 ) -> Result<(Vec<HomeStep>, Vec<(String, String)>), ConsoleRefusal> {
@@ -390,8 +394,8 @@ fn home(request: &ConsoleRequest) -> ScreenResponse<'_> {
                 &request.signed_in.organization.settings.name,
             )],
         );
-        // The parts are independent and each can be slow in a large organization, so they are
-        // loaded concurrently.
+        // The parts of the page are independent, and each can be slow in a large organization. So
+        // they are read concurrently.
         let (waiting, arrivals, failing, (steps, untranslated)) = try_join4(
             Box::pin(waiting(request)),
             Box::pin(arrivals(request)),

@@ -1,13 +1,14 @@
 //! Shows, checks and saves a form. A refused form is shown again with the reasons and with
 //! everything that the member typed.
 //!
-//! A form carries the values that it was opened with (`base`) and the time of their last change
-//! (`updatedAt`). An update sends only the fields that the member changed, with
-//! `expectedUpdatedAt`. If another member has changed the resource in between, the form is shown
-//! again with the new values. A field that both members changed is shown in both versions.
+//! A form contains the values that it showed when it was opened (`base`), and the time of their
+//! last change (`updatedAt`). An update sends only the fields that the member changed, with
+//! `expectedUpdatedAt`. If another member has changed the resource since the form was opened, the
+//! form is shown again with the new values. For a field that both members changed, it shows both
+//! versions.
 //!
-//! A text can change without a change of the resource that uses it. Therefore, before anything is
-//! written, each typed value is also compared with the stored value.
+//! A text can change while the resource that uses it stays the same. So before the console writes
+//! anything, it also compares each typed value with the stored value.
 
 use std::collections::HashMap;
 
@@ -32,11 +33,11 @@ use crate::console::request::{ConsoleFields, ConsoleRequest};
 use crate::console::texts::{self, texts_of_form};
 use crate::translations::ENGLISH;
 
-/// A type of resource that a form edits: its operations, and the layout of its form.
+/// A type of resource that a form creates or changes: its operations, and the layout of its form.
 pub struct Resource {
     pub create: &'static str,
-    /// The operation whose response contains the values. It is a list operation if no operation
-    /// reads a single resource.
+    /// The operation whose response contains the values. If no operation reads a single resource,
+    /// it is the operation that lists them.
     pub read: &'static str,
     /// Reads the resource with this id.
     pub stored: for<'v> fn(&'v ConsoleRequest, Uuid) -> ReadFuture<'v>,
@@ -53,9 +54,9 @@ pub(super) fn operation(
     operation_calls::operation(&request.service, id).ok_or_else(ConsoleRefusal::broken)
 }
 
-/// Returns whether a field has an effect for this type of resource. Only a condition on `stepType`
-/// is evaluated, because the form cannot change it. Other conditions count as met. A field that
-/// depends on a hidden field is hidden as well.
+/// Returns whether a field has an effect for this type of resource. Of the conditions in `when`,
+/// only one on `stepType` is evaluated, because no form can change that field. Any other condition
+/// counts as met. A field whose condition refers to a hidden field is hidden as well.
 fn is_shown(spec: &FieldSpec, all: &[FieldSpec], base: &Map<String, Value>, depth: u8) -> bool {
     let Some((field, values)) = &spec.when else {
         return true;
@@ -75,8 +76,7 @@ fn is_shown(spec: &FieldSpec, all: &[FieldSpec], base: &Map<String, Value>, dept
             .is_none_or(|other| is_shown(other, all, base, depth - 1))
 }
 
-/// Returns the fields that the form for changing a resource shows. `base` has the values of the
-/// resource.
+/// Returns the fields in the form that changes a resource. `base` has the values of the resource.
 pub(super) fn form_fields<'s>(
     all: &'s [FieldSpec],
     layout: &'s Layout,
@@ -89,8 +89,8 @@ pub(super) fn form_fields<'s>(
     })
 }
 
-/// Returns the fields that the form for changing a resource shows. Each field is adapted to the
-/// values of the resource.
+/// Returns the fields in the form that changes a resource. Each field is adapted to the values of
+/// the resource.
 fn shown_specs(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -116,7 +116,8 @@ fn laid_out(
     let names = layout.names_in(&spec.name);
     spec.is_readable |= layout.is_read_elsewhere(&spec.name) && base.contains_key(&spec.name);
     match &mut spec.kind {
-        // `base` can contain a text that the read operation omits. Such a text is readable.
+        // `base` can contain a text that the read operation omits. The form can then show that
+        // text.
         InputKind::Text(_) => spec.is_readable |= base.contains_key(&spec.name),
         InputKind::Lines => spec.kind = names.map_or(InputKind::Lines, InputKind::Names),
         InputKind::Rules(parts) => {
@@ -134,7 +135,7 @@ fn laid_out(
     spec
 }
 
-/// Returns the text fields that the response of the read operation does not contain.
+/// Returns the text fields that are missing from the response of the read operation.
 pub fn unreadable_texts(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -151,8 +152,8 @@ pub fn unreadable_texts(
         .collect())
 }
 
-/// Returns the values that a form is opened with: the values of its fields, and the texts that they
-/// refer to. Texts that the member may not read are omitted.
+/// Returns the values that a form shows when it is opened: the values of its fields, and the texts
+/// to which the fields refer. Omits texts that the member may not read.
 async fn base_of(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -231,7 +232,8 @@ fn draw<'v>(
 ) -> FormFieldsView<'v> {
     FormFieldsView {
         request,
-        // Every caller has checked before that the operation exists.
+        // Every caller has already checked that the operation exists, so the fallback is never
+        // used.
         operation: operation_calls::operation(&request.service, resource.update)
             .unwrap_or(&request.service.app.operations[0]),
         layout: resource.layout,
@@ -249,8 +251,8 @@ fn draw<'v>(
     }
 }
 
-/// Saves a form that changes a resource. `now` is the current stored resource. Returns whether
-/// anything was changed, or the refused form with its messages.
+/// Saves a form that changes a resource. `now` is the resource as it is stored at this moment.
+/// Returns whether anything was changed, or the refused form with its messages.
 pub async fn save_form(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -329,7 +331,8 @@ pub async fn save_form(
     }
 }
 
-/// Returns the fields whose typed value differs from the value that the form was opened with.
+/// Returns the fields whose typed value differs from the value that the form showed when it was
+/// opened.
 pub fn changed_values(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -356,15 +359,16 @@ pub fn changed_values(
         .collect())
 }
 
-/// Returns whether an update accepts `expectedUpdatedAt`.
+/// Returns whether the input of an update has the field `expectedUpdatedAt`.
 fn takes_expected(operation: &'static Operation) -> bool {
     operation.input_schema(&mut engine::operation::inline_generator())["properties"]
         .get("expectedUpdatedAt")
         .is_some()
 }
 
-/// Writes the changes: first new texts, then the resource, then existing texts. Each written value
-/// is added to the form's base, so that the member can continue if a later write is refused.
+/// Writes the changes: first new texts, then the resource, then existing texts. After each write,
+/// the written value is added to the form's base. So the member can continue if a later write is
+/// refused.
 async fn written(
     request: &ConsoleRequest,
     view: &mut FormFieldsView<'_>,
@@ -420,8 +424,8 @@ async fn written(
     Ok(())
 }
 
-/// Creates a text for a field and returns its id. A second submission of the form does not create a
-/// second text. Two fields with the same wording get separate texts.
+/// Creates a text for a field and returns the id of the text. If the form is sent a second time, no
+/// second text is created. Two fields with equal texts get separate texts.
 pub async fn new_text(
     request: &ConsoleRequest,
     source: &str,
@@ -444,8 +448,8 @@ pub async fn new_text(
     Ok(created["id"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Turns a refusal to write a text into a refusal of the form field that uses the text, so that the
-/// message appears at that field.
+/// Turns a refusal to write a text into a refusal of the field that uses the text. So the form
+/// shows the message at that field.
 fn about(mut refusal: ConsoleRefusal, field: &str) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         issue.path = vec![field.to_owned()];
@@ -462,7 +466,7 @@ pub async fn create_form(
     create_form_with(request, resource, action, &Map::new()).await
 }
 
-/// Builds the form that creates a resource, with these initial values.
+/// Builds the form that creates a resource. The form shows `values` at first.
 pub async fn create_form_with(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -504,7 +508,7 @@ fn new_view<'v>(
     })
 }
 
-/// Creates a resource from a submitted form. Returns the new resource, or the form again with its
+/// Creates a resource from a submitted form. Returns the new resource, or the refused form with its
 /// messages.
 pub async fn create_from_form(
     request: &ConsoleRequest,
@@ -525,7 +529,7 @@ pub async fn create_from_form(
     let text = specs
         .iter()
         .filter_map(|spec| Some((spec, read(spec, &spec.name, &view.fields)?)));
-    // An empty optional field is not sent.
+    // An optional field that the member left empty is not sent.
     let text = text.filter(|(spec, value)| !value.is_null() && (spec.is_required || value != ""));
     let arguments: Map<String, Value> = text
         .map(|(spec, value)| (spec.name.clone(), value))
@@ -538,7 +542,7 @@ pub async fn create_from_form(
         Err(refusal) => {
             view.problems = Problems::of(request, &refusal);
             if refusal.status == 422 {
-                // The idempotency key has been used for a create with other values, so the form
+                // An earlier create with other values has used the idempotency key, so the form
                 // gets a new key.
                 view.fields.retain(|(name, _)| name != "key");
                 view.problems.general = vec![request.texts.forms.made_already.to_owned()];

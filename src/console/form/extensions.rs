@@ -1,21 +1,21 @@
-//! Reads the schema extensions (`x-…`) of a field, which say how a form shows the field. They are
-//! written as attributes of the Rust field: `#[schemars(extend("x-choices-from" = "listTags"))]`.
+//! Reads the schema extensions (`x-…`) of a field. They say how a form shows the field. Rust types
+//! declare them in an attribute of the field: `#[schemars(extend("x-choices-from" = "listTags"))]`.
 
 use engine::access::Permission;
 use engine::field::{PLACE, SECTION};
 use serde_json::Value;
 
-/// The section of a field in a form, and its position there.
+/// The section of a form that contains a field, and the position of the field in that section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormPlace {
     /// The name of the section that contains the field.
     pub section: String,
-    /// The position of the field in its section: fields are sorted by this number.
+    /// The position of the field in its section. The section sorts its fields by this number.
     pub number: u64,
 }
 
-/// Returns `x-applies-to`, the condition under which a field has an effect: another field, and its
-/// values.
+/// Returns `x-applies-to`: the condition under which a field has an effect. The condition names
+/// another field, and the values that this other field must have.
 pub fn applies_to(field: &Value) -> Option<(String, Vec<String>)> {
     let (other, values) = field["x-applies-to"].as_object()?.iter().next()?;
     let values = values.as_array()?.iter().filter_map(Value::as_str);
@@ -32,14 +32,14 @@ pub fn text_source(field: &Value) -> Option<&str> {
     field["x-text-source"].as_str()
 }
 
-/// Returns `x-permission`: the permission that is needed to change a field.
+/// Returns `x-permission`: the permission that a caller needs to change a field.
 pub fn permission(field: &Value) -> Option<Permission> {
     field["x-permission"].as_str()?.parse().ok()
 }
 
-/// Returns the section of the form that contains a field (`x-section`), and the field's place in
-/// the section (`x-place`). In `resource!`, a field declares its section with `in`, for example `in
-/// contact`, after the type of the sent value.
+/// Returns the section of the form that contains a field (`x-section`), and the position of the
+/// field in the section (`x-place`). In `resource!`, a field declares its section with `in` after
+/// the type of the sent value, for example `in contact`.
 pub fn place(field: &Value) -> Option<FormPlace> {
     Some(FormPlace {
         section: field[SECTION].as_str()?.to_owned(),
@@ -47,14 +47,15 @@ pub fn place(field: &Value) -> Option<FormPlace> {
     })
 }
 
-/// Returns the English help text of a field: `x-summary`, otherwise the first clause of the
-/// description.
+/// Returns the English help text of a field. It is `x-summary` if the field has it, otherwise the
+/// first clause of the description.
 pub fn summary(field: &Value) -> String {
     let summary = field["x-summary"].as_str().map(str::to_owned);
     summary.unwrap_or_else(|| first_clause(field["description"].as_str().unwrap_or_default()))
 }
 
-/// Returns a text up to its first full stop or semicolon, as a sentence without code marks.
+/// Returns the beginning of a text, up to its first full stop or semicolon, as a sentence. Removes
+/// backticks.
 fn first_clause(text: &str) -> String {
     let end = [". ", "; "]
         .iter()

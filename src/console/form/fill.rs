@@ -1,5 +1,5 @@
 //! Converts values into form fields, and form fields into values. The form fields are those that a
-//! browser sends for a form that shows the values.
+//! browser sends when it submits a form with these values.
 //!
 //! In this list, `a` stands for the name of the field:
 //! - A text, a number or a choice sends `a` once.
@@ -8,12 +8,13 @@
 //!   may be null, it also sends `a.set` with `yes` or `no`.
 //! - A list of texts, some of which are known, sends `a` for each chosen known text, always
 //!   `a.here`, and `a.others` once with the other texts.
-//! - An object sends each of its fields below its name, such as `a.b`.
-//! - A list of objects, or of rules that each apply to a name, sends the fields of each row below
-//!   the number of the row, such as `a.0.b`. A row to remove also sends `a.0.remove`.
+//! - An object sends each of its fields with a name that begins with its own, such as `a.b`.
+//! - A list of objects sends the fields of each row. Their names contain the number of the row,
+//!   such as `a.0.b`. For a row to remove, it also sends `a.0.remove`. The same applies to rules
+//!   that each belong to a name.
 //!
-//! A field whose value the form cannot read keeps its value if the field is left empty. `a.clear`
-//! deletes the value.
+//! If the read operation omits a field, the form cannot show its value. If such a field is sent
+//! empty, the stored value does not change. `a.clear` deletes the value.
 
 use serde_json::{Map, Value, json};
 
@@ -21,10 +22,11 @@ use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD};
 use crate::console::request::{ConsoleFields, first_value};
 use crate::precheck::NO_MAXIMUM;
 
-/// Maximum number of rows that a form can have in a list of objects.
+/// Maximum number of rows in one list of objects in a form.
 const MOST_ROWS: usize = 200;
 
-/// Numbers that mean "no limit", by field. A form shows them as an empty field.
+/// Numbers that mean "no limit", by the name of the field. A form shows such a number as an empty
+/// field.
 const NO_LIMIT: [(&str, u32); 1] = [("maxLos", NO_MAXIMUM)];
 
 fn nothing_of(spec: &FieldSpec) -> Option<u32> {
@@ -34,8 +36,8 @@ fn nothing_of(spec: &FieldSpec) -> Option<u32> {
         .map(|(_, none)| *none)
 }
 
-/// Adds the fields that a browser sends if the form shows this value and the member does not change
-/// it.
+/// Adds the form fields that a browser sends if the form shows this value and the member does not
+/// change it.
 pub fn fill(spec: &FieldSpec, value: Option<&Value>, name: &str, fields: &mut ConsoleFields) {
     let mut push = |name: String, value: String| fields.push((name, value));
     match &spec.kind {
@@ -173,7 +175,8 @@ pub fn fill(spec: &FieldSpec, value: Option<&Value>, name: &str, fields: &mut Co
     }
 }
 
-/// Reads the value of a field from a form. Returns `None` if the form does not set the field.
+/// Reads the value of a field from a form. Returns `None` if the form leaves the stored value
+/// unchanged.
 pub fn read(spec: &FieldSpec, name: &str, fields: &ConsoleFields) -> Option<Value> {
     if !spec.is_readable && first_value(fields, &format!("{name}.clear")).is_some() {
         return Some(Value::Null);
@@ -189,7 +192,8 @@ pub fn read(spec: &FieldSpec, name: &str, fields: &ConsoleFields) -> Option<Valu
             })
         }),
         InputKind::Reference(_) | InputKind::Choice(_) => {
-            // No option is selected. A field that may not be null is then not set.
+            // No option is selected. This sets a field to null if the field may be null. Otherwise
+            // it does not set the field.
             sent.filter(|sent| !sent.is_empty() || spec.is_nullable)
                 .and_then(|sent| parsed(spec, sent, |sent| json!(sent)))
         }
@@ -314,13 +318,14 @@ pub fn read(spec: &FieldSpec, name: &str, fields: &ConsoleFields) -> Option<Valu
     }
 }
 
-/// Returns whether a value shows that the member uses its row. An unticked box does not show this,
-/// because the browser sends the hidden field `….here` of empty rows as well.
+/// Returns whether a value shows that the member filled in its row. An unticked checkbox does not
+/// show this, because the browser sends the hidden field `….here` for empty rows as well.
 fn is_filled_in(spec: &FieldSpec, value: &Value) -> bool {
     !(is_plain_switch(spec) && *value == Value::Bool(false))
 }
 
-/// Returns the known value for a typed text: the value itself, or the value with this label.
+/// Returns the known value that a typed text means: the value that equals the text, or the value
+/// whose label equals it. Returns the text itself if there is no such value.
 fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
     let is_label = |label: &str| label.to_lowercase() == typed.to_lowercase();
     known
@@ -330,15 +335,16 @@ fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
         .map_or(typed, |(value, _)| value.as_str())
 }
 
-/// Returns the name that the rule of a row applies to; empty if the row has none.
+/// Returns the name to which the rule in a row applies. Returns an empty text if the row has no
+/// name.
 pub fn subject(specs: &[FieldSpec], row: &str, fields: &ConsoleFields) -> String {
     let about = specs.iter().find(|part| part.name == RULE_NAME_FIELD);
     let about = about.and_then(|part| read(part, &format!("{row}.{RULE_NAME_FIELD}"), fields));
     text(about.as_ref())
 }
 
-/// Returns the rows of a list of rules: number of the row, and the name that its rule applies to,
-/// which may be empty.
+/// Returns the rows of a list of rules. Each has its number, and the name to which its rule
+/// applies. The name may be empty.
 pub fn subjects(specs: &[FieldSpec], name: &str, fields: &ConsoleFields) -> Vec<(usize, String)> {
     objects(specs, name, fields)
         .into_iter()
@@ -346,8 +352,8 @@ pub fn subjects(specs: &[FieldSpec], name: &str, fields: &ConsoleFields) -> Vec<
         .collect()
 }
 
-/// Reads the rows of a list of objects, each with its number. Omits empty rows and rows to be
-/// removed.
+/// Reads the rows of a list of objects, each with its number. Omits empty rows, and rows that the
+/// member removes.
 fn objects(
     specs: &[FieldSpec],
     name: &str,
@@ -371,7 +377,7 @@ fn objects(
     (0..rows(name, fields)).filter_map(row).collect()
 }
 
-/// Returns the number of rows of a list of objects in a form.
+/// Returns the number of rows that a list of objects has in a form.
 pub fn rows(name: &str, fields: &ConsoleFields) -> usize {
     let number = |field: &str| {
         field
@@ -389,23 +395,24 @@ pub fn rows(name: &str, fields: &ConsoleFields) -> usize {
         .map_or(0, |last| last.saturating_add(1).min(MOST_ROWS))
 }
 
-/// Returns whether a switch is shown as a box: it cannot be null and its value can be read.
+/// Returns whether a switch is shown as a single checkbox. That needs a field that cannot be null,
+/// and whose value can be read.
 pub fn is_plain_switch(spec: &FieldSpec) -> bool {
     spec.is_readable && !spec.is_nullable
 }
 
-/// Returns the name of the hidden field that marks a field as part of the form. It is needed
-/// because a browser sends nothing for an unticked box.
+/// Returns the name of the hidden field that tells the console that the form contains a field. It
+/// is needed because a browser sends nothing for an unticked checkbox.
 pub fn presence_field(name: &str) -> String {
     format!("{name}.here")
 }
 
-/// Returns the name of the box that removes a row.
+/// Returns the name of the checkbox that removes a row.
 pub fn removal_field(row: &str) -> String {
     format!("{row}.remove")
 }
 
-/// Returns the name of the text area for texts that are not known texts.
+/// Returns the name of the text area for the texts of a field that are not known texts.
 pub fn other_texts_field(name: &str) -> String {
     format!("{name}.others")
 }
@@ -418,8 +425,8 @@ fn is_here(name: &str, fields: &ConsoleFields) -> bool {
     first_value(fields, &presence_field(name)).is_some()
 }
 
-/// Converts a sent text with `value`. An empty text is null if the field may be null; if the value
-/// of the field cannot be read, an empty text does not set the field.
+/// Converts a sent text with `value`. An empty text becomes null if the field may be null. If the
+/// form cannot show the stored value, an empty text does not set the field.
 fn parsed(spec: &FieldSpec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
     if sent.is_empty() {
         nothing(spec, || json!(""))
@@ -436,8 +443,8 @@ fn nothing(spec: &FieldSpec, empty: impl FnOnce() -> Value) -> Option<Value> {
     }
 }
 
-/// Returns the number, or the typed text if it is not a number, so that the operation reports the
-/// error.
+/// Returns the number that a text contains. If the text is not a number, returns the text, so that
+/// the operation refuses it with a message.
 fn number(sent: &str) -> Value {
     sent.parse::<i64>()
         .map_or_else(|_| json!(sent), |number| json!(number))
@@ -615,7 +622,8 @@ mod tests {
         );
     }
 
-    /// Returns a list of rules by name, with two known names.
+    /// Returns the description of a field with rules that each belong to a name. Two names are
+    /// known.
     fn rules() -> FieldSpec {
         let known = [("phone", "Phone"), ("Plate", "Plate")];
         let known = known.map(|(value, label)| (value.to_owned(), label.to_owned()));
@@ -710,7 +718,7 @@ mod tests {
     }
 
     proptest! {
-        /// A form that the member does not change keeps all stored values.
+        /// If the member changes nothing in a form, sending the form changes no stored value.
         #[test]
         fn an_untouched_form_changes_nothing(text in "\\PC{0,40}", number: i32, lines in prop::collection::vec("[a-z][a-z ]{0,6}[a-z]", 0..4)) {
             prop_assert_eq!(again(&spec(InputKind::Line("text"), false, true), &json!(text)), Some(json!(text)));

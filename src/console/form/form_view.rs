@@ -1,5 +1,5 @@
-//! A form with its values: the typed values, the values that it was opened with, and the reasons of
-//! a refusal.
+//! A form with its values: what the member typed, what the form showed when it was opened, and the
+//! reasons why it was refused.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +19,8 @@ use crate::console::refusal::ConsoleRefusal;
 use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::words::fill as fill_in;
 
-/// Maximum number of characters that the form shows of the other member's version. It is the
-/// maximum length of any text, so no text is cut.
+/// Maximum number of characters of the other member's version that the form shows. No text is
+/// longer, so no version is cut.
 const LONGEST: usize = 6_000;
 
 /// The stored state of a resource, as operations return it.
@@ -30,17 +30,17 @@ pub struct StoredResource {
     pub value: Map<String, Value>,
 }
 
-/// The outcome of a submitted form.
+/// The outcome of sending a form.
 pub enum FormOutcome<T> {
-    /// The form was accepted. Contains the result.
+    /// The form was accepted. Contains the result of the operation.
     Done(T),
-    /// The form is shown again, with the reasons of the refusal or with the conflicts.
+    /// The form is shown again, with the reasons why it was refused, or with the conflicts.
     Refused(Box<FormView>),
 }
 
 impl StoredResource {
-    /// Creates a `StoredResource` from a response. A response that is not an object counts as an
-    /// empty object.
+    /// Creates a `StoredResource` from the response of an operation. A response that is not an
+    /// object becomes an empty object.
     pub fn of(id: Uuid, value: Value) -> Self {
         Self {
             id,
@@ -52,7 +52,7 @@ impl StoredResource {
         }
     }
 
-    /// Returns a text of the resource. A missing text counts as an empty one.
+    /// Returns the text in a field of the resource. Returns an empty text if the field has none.
     pub fn text(&self, field: &str) -> &str {
         let text = self.value.get(field).and_then(Value::as_str);
         text.unwrap_or_default()
@@ -75,12 +75,12 @@ pub(super) struct FormFieldsView<'v> {
     pub is_new: bool,
     pub problems: Problems,
     pub theirs: HashMap<String, String>,
-    /// The search results for typed names, by the name of the field.
+    /// The rows that were found for typed names, by the name of the form field.
     pub found: HashMap<String, Vec<Row>>,
     pub conflict: bool,
-    /// Whether a part of the form has already been saved.
+    /// Whether a part of the form's changes has already been saved.
     pub is_begun: bool,
-    /// Whether the form is read-only whatever permissions the member has.
+    /// Whether the form is read-only for every member, whatever permissions the member has.
     pub is_locked: bool,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct FormFieldsView<'v> {
 pub(super) struct Problems {
     pub status: u16,
     pub general: Vec<String>,
-    /// The path of each field with a problem, and the error message.
+    /// The path of each field with a problem, and the error message about it.
     pub fields: Vec<(Vec<String>, String)>,
     pub notes: Vec<String>,
 }
@@ -132,7 +132,7 @@ impl Problems {
     }
 }
 
-/// Returns the values that a form was opened with.
+/// Returns the values that a form showed when it was opened, from the submitted form.
 pub(super) fn sent_base(request: &ConsoleRequest) -> Map<String, Value> {
     request
         .form_value("base")
@@ -141,8 +141,8 @@ pub(super) fn sent_base(request: &ConsoleRequest) -> Map<String, Value> {
 }
 
 impl FormFieldsView<'_> {
-    /// Looks up the names that the member typed for rows of long lists. Returns whether each name
-    /// identifies exactly one row.
+    /// Looks up the names that the member typed to refer to rows of long lists. Returns whether
+    /// each name identifies exactly one row.
     pub(super) async fn look_up(&mut self, specs: &[FieldSpec]) -> Result<bool, ConsoleRefusal> {
         let looked = look_up(self.request, specs, &mut self.fields).await?;
         if looked.problems.is_empty() {
@@ -154,7 +154,8 @@ impl FormFieldsView<'_> {
         Ok(false)
     }
 
-    /// Returns the fields whose typed value differs from the value that the form was opened with.
+    /// Returns the fields whose typed value differs from the value that the form showed when it was
+    /// opened.
     pub(super) fn changes(&self, specs: &[FieldSpec]) -> Vec<(FieldSpec, Value)> {
         let change = |spec: &FieldSpec| {
             if first_value(&self.fields, &choice_field(&spec.name)) == Some("theirs") {
@@ -166,13 +167,13 @@ impl FormFieldsView<'_> {
         specs.iter().filter_map(change).collect()
     }
 
-    /// Returns the value that the form sends for a field that the member does not change.
+    /// Returns the value that the form sends for a field if the member does not change the field.
     pub(super) fn untouched(&self, spec: &FieldSpec) -> Option<Value> {
         value_in(spec, &self.base)
     }
 
-    /// Replaces the base by the saved values: the resource as the update returned it, and the saved
-    /// texts.
+    /// Replaces the form's base by the saved values. They are the resource as the update returned
+    /// it, and the saved texts.
     pub(super) fn rebase(&mut self, saved: Vec<(FieldSpec, Value)>, stored: &StoredResource) {
         self.updated_at = stored.updated_at();
         self.is_begun = true;
@@ -191,7 +192,8 @@ impl FormFieldsView<'_> {
         }
     }
 
-    /// Shows the form again after another member has saved other values since the form was opened.
+    /// Shows the form again because another member has saved other values since the form was
+    /// opened.
     pub(super) async fn conflicting(
         mut self,
         specs: &[FieldSpec],
@@ -373,14 +375,15 @@ impl FormFieldsView<'_> {
     }
 }
 
-/// Returns the value that an unchanged form with these values sends for a field.
+/// Returns the value that a form sends for a field if the member does not change it. `base` has the
+/// values that the form showed.
 pub(super) fn value_in(spec: &FieldSpec, base: &Map<String, Value>) -> Option<Value> {
     let mut fields = ConsoleFields::new();
     fill(spec, base.get(&spec.name), &spec.name, &mut fields);
     read(spec, &spec.name, &fields)
 }
 
-/// Copies the typed values of a field and of its parts.
+/// Copies the typed values of a field and of the parts of its object.
 fn copy(spec: &FieldSpec, from: &ConsoleFields, to: &mut ConsoleFields) {
     let below = format!("{}.", spec.name);
     to.extend(
@@ -390,7 +393,7 @@ fn copy(spec: &FieldSpec, from: &ConsoleFields, to: &mut ConsoleFields) {
     );
 }
 
-/// Formats a value in a short form for the choice between two versions.
+/// Formats a value briefly, so that the member can compare two versions.
 fn shown(spec: &FieldSpec, value: Option<&Value>) -> String {
     let mut fields = ConsoleFields::new();
     fill(spec, value, &spec.name, &mut fields);
@@ -405,8 +408,8 @@ fn shown(spec: &FieldSpec, value: Option<&Value>) -> String {
     text.chars().take(LONGEST).collect()
 }
 
-/// Returns the form field to which the path of an issue belongs: the longest prefix of the path
-/// that is the name of a field.
+/// Returns the form field to which the path of an issue belongs. It is the longest beginning of the
+/// path that is the name of a field.
 fn place(path: &[String], names: &[&str], fields: &ConsoleFields) -> Option<String> {
     let is_known = |name: &String| {
         names.contains(&name.as_str()) || fields.iter().any(|(known, _)| known == name)

@@ -1,4 +1,4 @@
-//! Forms whose fields no operation declares, such as the form of a record.
+//! Forms whose fields are not derived from an operation, such as the form of a record.
 
 use std::collections::HashMap;
 
@@ -13,15 +13,15 @@ use super::spec::{FieldSpec, InputKind};
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::request::{ConsoleFields, ConsoleRequest};
 
-/// A form whose fields are not derived from an operation's input. The caller defines the fields.
+/// A form whose fields are not derived from an operation's input. The caller passes the fields.
 pub struct FreeForm<'f> {
-    /// The operation that the form calls.
+    /// The operation that the form calls when it is sent.
     pub operation: &'static str,
     pub specs: &'f [FieldSpec],
     pub action: String,
-    /// Whether the form creates a resource, and does not change one.
+    /// Whether the form creates a resource. If false, it changes one.
     pub is_new: bool,
-    /// Whether the member can only view the form.
+    /// Whether the member can only view the values.
     pub is_locked: bool,
 }
 
@@ -65,7 +65,7 @@ impl FreeForm<'_> {
         })
     }
 
-    /// Returns the form as it is first shown, with these values.
+    /// Returns the form as it is shown at first, with these values.
     pub async fn begin(
         &self,
         request: &ConsoleRequest,
@@ -78,8 +78,8 @@ impl FreeForm<'_> {
         self.view(request, fields, values)?.view(self.specs).await
     }
 
-    /// Returns the submitted form with the messages of a refusal. Without a refusal, the form has a
-    /// note that the typed values are kept after a new sign-in.
+    /// Returns the submitted form, with the messages of a refusal. If there is no refusal, the form
+    /// was sent after its session had ended. It then has a note that nothing was saved yet.
     pub async fn again(
         &self,
         request: &ConsoleRequest,
@@ -88,7 +88,8 @@ impl FreeForm<'_> {
         let mut view = self.view(request, request.fields.clone(), sent_base(request))?;
         match refusal {
             Some(refusal) => {
-                // Resolves the typed names, so that the form shows the rows that they identify.
+                // The names that the member typed are looked up, so that the form shows the rows
+                // that they identify.
                 view.look_up(self.specs).await?;
                 view.problems = Problems::of(request, refusal);
             }
@@ -100,7 +101,8 @@ impl FreeForm<'_> {
         view.view(self.specs).await
     }
 
-    /// Returns the form after another member has saved other values since the form was opened.
+    /// Returns the form that is shown because another member has saved other values since the form
+    /// was opened.
     pub async fn conflicting(
         &self,
         request: &ConsoleRequest,
@@ -116,9 +118,9 @@ impl FreeForm<'_> {
         }
     }
 
-    /// Returns the values to send. For a new resource, they are all values that are not empty.
-    /// Otherwise they are the values that the member changed. Returns the form again if a typed
-    /// name does not identify exactly one row.
+    /// Returns the values to send. For a new resource, these are all values that are not empty. For
+    /// an existing one, these are the values that the member changed. If a typed name does not
+    /// identify exactly one row, returns the form with a message instead.
     pub async fn typed(
         &self,
         request: &ConsoleRequest,
@@ -145,7 +147,8 @@ impl FreeForm<'_> {
     }
 }
 
-/// Adds null for each part of an object that the member left empty, so that the update deletes it.
+/// Adds null for each part of an object that the member left empty. The update then deletes the
+/// stored value of that part.
 fn with_cleared(spec: &FieldSpec, value: Value) -> Value {
     match (&spec.kind, value) {
         (InputKind::Object(parts), Value::Object(mut value)) => {

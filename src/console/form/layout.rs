@@ -1,5 +1,5 @@
-//! The sections of a form. The schema of a field names its section. A field without a section comes
-//! last, so that a new field appears at once.
+//! The sections of a form. The schema of a field names the section that contains the field. A field
+//! without a section comes last. So a new field appears in the form without a change of the layout.
 
 use serde_json::{Map, Value};
 
@@ -8,43 +8,43 @@ use crate::console::words::ConsoleWords;
 
 /// The layout of the form of a resource.
 pub struct Layout {
-    /// The fields of the form that creates a resource. The form begins with the required fields
-    /// that are not in this list. The form that changes a resource has all fields.
+    /// The fields of the form that creates a resource. Required fields that are not in this list
+    /// come first. The form that changes a resource has all fields.
     pub create: &'static [&'static str],
     pub sections: &'static [Section],
-    /// Fields that the form omits, because another screen or form edits them.
+    /// Fields that the form omits because another screen or another form edits them.
     pub omitted: &'static [&'static str],
-    /// Fields with a Markdown text. The form shows a preview of each.
+    /// Fields that contain a Markdown text. The form shows a preview of the text.
     pub markdown: &'static [&'static str],
-    /// The known names for a field: a list of texts, or rules that each apply to a name. The names
-    /// that the product knows have labels.
+    /// The known names for a field. The field is either a list of texts, or has rules that each
+    /// belong to a name. The console has labels for known names.
     pub names: &'static [(&'static str, &'static [&'static str])],
-    /// Fields with rules that each apply to a name, such as one rule for each guest field. The read
-    /// operation returns neither the rules nor the list of their names. The fields are readable if
-    /// the form got their values from another operation.
+    /// Fields with rules that each belong to a name, such as one rule for each guest field. The
+    /// response of the read operation has neither the rules nor the list of their names. The form
+    /// can show the fields only if another operation returned their values.
     pub rules: &'static [RuleLayout],
 }
 
-/// The layout of a field with rules that each apply to a name.
+/// The layout of a field with rules that each belong to a name.
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,
-    /// The field with the list of names to which rules can apply.
+    /// The field that lists the names to which rules can apply.
     pub list: &'static str,
-    /// Returns a sentence that describes the rule for a name.
+    /// Returns a sentence that describes the rule of a name.
     pub describe: fn(&ConsoleWords, &str, &str, &Map<String, Value>) -> String,
 }
 
 /// A group of fields with a title.
 pub struct Section {
-    /// Name of the section, as in the extension `x-section` of a field's schema.
+    /// Name of the section, as in the extension `x-section` of a field.
     pub name: &'static str,
     pub title: fn(&ConsoleWords) -> &'static str,
 }
 
 impl Layout {
-    /// Returns the fields of each section, in the order of the sections. Fields without a section
-    /// of this form follow at the end.
+    /// Returns the fields of each section, in the order of the sections. Fields whose section this
+    /// form does not have come last.
     pub fn arranged<'s>(
         &self,
         specs: &'s [FieldSpec],
@@ -72,13 +72,14 @@ impl Layout {
         sections
     }
 
-    /// Returns the layout of a field with rules that each apply to a name.
+    /// Returns the layout of a field with rules that each belong to a name. Returns `None` for any
+    /// other field.
     pub fn rules_in(&self, field: &str) -> Option<&'static RuleLayout> {
         self.rules.iter().find(|rules| rules.field == field)
     }
 
-    /// Returns whether the read operation omits a field that another operation may return. Such a
-    /// field is readable only if the form has its value.
+    /// Returns whether another operation than the read operation returns the value of a field. The
+    /// form can show such a field only if it has got the value.
     pub fn is_read_elsewhere(&self, field: &str) -> bool {
         self.rules
             .iter()
@@ -106,8 +107,8 @@ impl Layout {
     }
 }
 
-/// Arranges fields in the given lines. Each field that no line names follows in a line of its own.
-/// The parts of an object follow the same order.
+/// Arranges fields in lines. `lines` has the names of the fields in each line. Each field without a
+/// line gets a separate line at the end. The parts of an object are sorted in the same order.
 pub fn in_lines(mut specs: Vec<FieldSpec>, lines: &[&[&str]]) -> Vec<Vec<FieldSpec>> {
     let mut take = |name: &&str| {
         specs
@@ -174,8 +175,8 @@ mod tests {
         assert_eq!(names(parts), ["z", "a"]);
     }
 
-    /// Checks that the sections of the form that changes a resource have these fields in this
-    /// order. A new field needs no entry here.
+    /// Asserts that the form that changes a resource has exactly these fields, in this order. A new
+    /// field that is not listed here is allowed.
     fn assert_order(resource: &Resource, step_type: &str, expected: &[&str]) {
         let update = app().operation(resource.update).unwrap();
         let all = specs(update, app().operation(resource.read));

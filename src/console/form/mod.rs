@@ -1,15 +1,15 @@
-//! Forms, made from the schemas of operations. The code states nothing about a field that the
-//! schema states.
+//! Forms, built from the schemas of operations. What the schema says about a field is not repeated
+//! in the code.
 //!
 //! - [`spec`] reads a schema, and [`extensions`] reads its extensions of a field (`x-…`).
-//! - [`fill`] turns values into the fields that a browser sends, and back.
-//! - [`control`] shows a field.
-//! - [`layout`] orders the fields.
+//! - [`fill`] converts values into the fields that a browser sends, and back.
+//! - [`control`] builds what the template shows for a field.
+//! - [`layout`] sorts the fields into sections.
 //! - [`choice_lists`] finds the rows that a field can refer to.
-//! - [`rules`] finds the faults of rules by a name.
-//! - [`form_view`] is a form with its values, and [`free_form`] one whose fields no operation
-//!   declares.
-//! - [`editing`] handles a form from its first view until it is saved.
+//! - [`rules`] finds faults in rules that each belong to a name.
+//! - [`form_view`] is a form with its values. [`free_form`] is a form whose fields are not derived
+//!   from an operation.
+//! - [`editing`] shows, checks and saves a form.
 
 mod choice_lists;
 mod control;

@@ -1,6 +1,6 @@
-//! Fields with rules that each apply to a name. For example, each guest field has a rule such as
-//! "required of guests over 18". This module suggests the names, and finds errors that only the
-//! form can have.
+//! Fields with rules that each belong to a name. For example, each guest field has a rule such as
+//! "required of guests over 18". This module suggests the names, and finds faults that the
+//! operation cannot find.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD};
 use crate::console::labels;
 use crate::console::request::{ConsoleFields, ConsoleRequest};
 
-/// Returns the names to suggest, each with its label. They are all known names, and the other names
-/// in `list`. If another name in the list equals the label of a known name, the known name follows
-/// its label in parentheses.
+/// Returns the names that the form suggests, each with its label. They are all known names, and the
+/// other names in `list`. If another name in `list` equals the label of a known name, both would
+/// look the same. The label of the known name is then followed by that name in parentheses.
 pub fn suggested(
     language: &str,
     names: &[&'static str],
@@ -43,8 +43,8 @@ pub fn suggested(
     known.chain(others).collect()
 }
 
-/// Returns two kinds of errors: two rules for the same name, and a rule without a name. The
-/// operation cannot find these errors, because its input has exactly one rule for each name.
+/// Returns two kinds of faults: two rules for one name, and a rule without a name. The operation
+/// cannot find these faults, because its input has exactly one rule for each name.
 pub fn faults(
     request: &ConsoleRequest,
     specs: &[FieldSpec],
@@ -75,7 +75,8 @@ pub fn faults(
     faults
 }
 
-/// Returns the path of an error in which the name of the rule is replaced by the number of its row.
+/// Returns the path of an issue with another second part: the number of the rule's row replaces the
+/// name of the rule.
 pub fn in_row(path: &[String], specs: &[FieldSpec], fields: &ConsoleFields) -> Vec<String> {
     let [field, name, rest @ ..] = path else {
         return path.to_vec();

@@ -9,38 +9,42 @@ use serde_json::{Value, json};
 
 use super::extensions::{self, FormPlace};
 
-/// A text that may be longer than this number of characters is shown with several lines.
+/// The form shows a text field with several lines if the text may have more characters than this.
 const LONG: u64 = 300;
-/// The input field with the `updatedAt` that an update expects. No form shows this field.
+/// The input field with the `updatedAt` that an update expects the resource to have. No form shows
+/// this field.
 const EXPECTED: &str = "expectedUpdatedAt";
 
-/// A field of a form, as its schema describes it.
+/// A field of a form, with the facts that its schema states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldSpec {
     pub name: String,
-    /// A label that the organization chose. It replaces the label that is derived from the name.
+    /// A label that the organization chose. It replaces the label that is derived from the field's
+    /// name.
     pub custom_label: Option<String>,
     /// The English help text of the field.
     pub summary: String,
     pub kind: InputKind,
     pub is_nullable: bool,
     pub is_required: bool,
-    /// Whether the read operation returns the field. If it does not, a form cannot show the value
-    /// and can only keep or replace it.
+    /// Whether the read operation returns the field. If not, a form cannot show the stored value.
+    /// The member can only leave the value unchanged or replace it.
     pub is_readable: bool,
-    /// The condition under which this field has an effect: another field, and its values.
+    /// The condition under which this field has an effect: another field, and the values that the
+    /// other field must have.
     pub when: Option<(String, Vec<String>)>,
-    /// The permission that is needed to change this field.
+    /// The permission that a member needs to change this field.
     pub needs: Option<Permission>,
-    /// The field of the response that holds the id of the text that this field writes. The form
-    /// reads the text by this id.
+    /// The field of the response with the id of the text that this field writes. The form reads the
+    /// text by this id.
     pub linked_by: Option<String>,
-    /// The section of the form that has the field. `None` puts the field into the last section.
+    /// The section of the form that contains the field. `None` puts the field into the last
+    /// section.
     pub place: Option<FormPlace>,
 }
 
 impl FieldSpec {
-    /// Returns the section of the form that has the field.
+    /// Returns the name of the section that contains the field.
     pub fn section(&self) -> Option<&str> {
         self.place.as_ref().map(|place| place.section.as_str())
     }
@@ -57,14 +61,14 @@ pub enum InputKind {
     Switch,
     Choice(Vec<String>),
     Choices(Vec<String>),
-    /// A list of texts, one per line.
+    /// A list of texts. The form shows one text per line.
     Lines,
-    /// A list of texts. The form shows the known texts as boxes.
+    /// A list of texts. The form shows a checkbox for each known text.
     Names(&'static [&'static str]),
-    /// A single line of text with suggested values and their labels. The form shows the label of a
-    /// known value.
+    /// A single line of text. The form suggests values with their labels. A stored value that is
+    /// known appears as its label.
     Suggested(Vec<(String, String)>),
-    /// An object with texts, one `name: text` per line.
+    /// An object with texts. The form shows one `name: text` per line.
     Pairs,
     Colour,
     Date,
@@ -72,26 +76,26 @@ pub enum InputKind {
     Reference(String),
     /// Several rows of the list that this operation returns.
     References(String),
-    /// A text of this source table, linked by its id.
+    /// A text of this source table. The field contains the id of the text.
     Text(String),
     Object(Vec<FieldSpec>),
     Objects(Vec<FieldSpec>),
-    /// An object with one rule for each name. The form shows each rule as a row whose first field
-    /// is the name.
+    /// An object with one rule for each name. The form shows each rule as a row. The first field of
+    /// the row is the name.
     Rules(Vec<FieldSpec>),
-    /// A value that no form can edit.
+    /// A value that no form can change.
     Other,
 }
 
-/// Returns the input fields of an operation, without path parameters. If the operation has an input
-/// `data`, they are the fields of `data`. `answered` is the operation whose response decides which
+/// Returns the input fields of an operation, without path parameters. If the input has a field
+/// `data`, returns the fields of `data`. The response of the operation `answered` decides which
 /// fields are readable.
 pub fn specs(
     operation: &'static Operation,
     answered: Option<&'static Operation>,
 ) -> Arc<Vec<FieldSpec>> {
     type Known = HashMap<(&'static str, Option<&'static str>), Arc<Vec<FieldSpec>>>;
-    // The cache needs no limit, because it has one entry for each form of the console.
+    // The cache needs no size limit, because it has one entry for each form of the console.
     static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
     let key = (operation.id, answered.map(|operation| operation.id));
     if let Some(specs) = KNOWN
@@ -124,7 +128,7 @@ pub fn specs(
     specs
 }
 
-/// Returns the fields of an object, in the order of its schema. If `answer` is `None`, every field
+/// Returns the fields of an object, in the order of the schema. If `answer` is `None`, every field
 /// counts as readable.
 pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<FieldSpec> {
     let required: Vec<&str> = schema["required"]
@@ -153,8 +157,8 @@ pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<FieldSpec> {
         .collect()
 }
 
-/// Returns whether a response schema contains a field, including fields of flattened parts
-/// (`allOf`).
+/// Returns whether a response schema contains a field. A field in a flattened part (`allOf`) counts
+/// as well.
 fn answers(answer: &Value, name: &str) -> bool {
     answer["properties"].get(name).is_some()
         || answer["allOf"]
@@ -181,7 +185,7 @@ fn of_field(name: &str, field: &Value, is_required: bool, is_readable: bool) -> 
     }
 }
 
-/// Returns a schema without its null variant, and whether it had one.
+/// Returns a schema without its null variant, and whether it has one.
 fn without_null(field: &Value) -> (&Value, bool) {
     let is_null = |schema: &Value| schema["type"] == "null";
     for shapes in ["anyOf", "oneOf"] {
@@ -203,14 +207,14 @@ fn without_null(field: &Value) -> (&Value, bool) {
     )
 }
 
-/// Returns the control for a schema. `field` is the schema that still has its null variant and its
-/// extensions.
+/// Returns the type of control for a schema without null variant. `field` is the schema of the
+/// field, with null variant and extensions.
 fn kind(schema: &Value, field: &Value) -> InputKind {
     let is = |wanted: &str| match &schema["type"] {
         Value::Array(kinds) => kinds.iter().any(|kind| kind == wanted),
         kind => kind == wanted,
     };
-    // A field that accepts a text as well as a boolean is edited as a text.
+    // The form edits a field that accepts a text or a boolean as a text.
     if is("string") && is("boolean") {
         return InputKind::Line("text");
     }
@@ -241,7 +245,7 @@ fn kind(schema: &Value, field: &Value) -> InputKind {
     }
 }
 
-/// The name of the form field that holds the name of a rule.
+/// The name of the form field that contains the name of a rule.
 pub const RULE_NAME_FIELD: &str = "field";
 
 fn name_of_rule() -> FieldSpec {
@@ -396,8 +400,8 @@ mod tests {
         assert!(specs.iter().all(|spec| spec.name != "isEnabled"));
     }
 
-    /// A field's description and its extensions must state the same facts, because different
-    /// readers use them.
+    /// A field's description and its extensions must state the same facts. API clients read the
+    /// description, and forms read the extensions.
     #[test]
     fn extensions_agree_with_the_descriptions() {
         let forms = [

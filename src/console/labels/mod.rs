@@ -1,9 +1,9 @@
 //! Labels and help texts of fields.
 //!
-//! In English, they are derived from the name of the field and from the summary in its schema. So a
-//! new field has them at once. For some fields, `texts/en/fields.ftl` contains better ones. In
-//! other languages, all labels and help texts come from that language's `fields.ftl`. A test fails
-//! if one is missing.
+//! In English, the label is derived from the field's name, and the help text is the summary in the
+//! field's schema. So a new field has both without further work. For some fields,
+//! `texts/en/fields.ftl` contains better texts. In other languages, all labels and help texts come
+//! from that language's `fields.ftl`. A test fails if one is missing.
 
 use texts::{Label, fields, values};
 
@@ -17,7 +17,8 @@ pub fn label(language: &str, name: &str) -> String {
         .map_or_else(|| plain(name), str::to_owned)
 }
 
-/// Returns the help text of a field, from the label table or from the field's schema.
+/// Returns the help text of a field. It comes from the label table, otherwise from the field's
+/// schema.
 pub fn help(language: &str, spec: &FieldSpec) -> String {
     hint(language, &spec.name, &spec.summary)
 }
@@ -25,8 +26,8 @@ pub fn help(language: &str, spec: &FieldSpec) -> String {
 fn hint(language: &str, name: &str, summary: &str) -> String {
     let is_english = !fields::LANGUAGES[1..].contains(&language);
     let hint = match find(language, name) {
-        // The label table has the field in this language, but without a help text. The summary of
-        // the schema is in English, so it is not used.
+        // The label table has the field in this language but no help text for it. The summary in
+        // the schema is English, so it is not used in other languages.
         Some(label) if !is_english => label.hint.unwrap_or_default(),
         Some(label) => label.hint.unwrap_or(summary),
         None => summary,
@@ -34,8 +35,8 @@ fn hint(language: &str, name: &str, summary: &str) -> String {
     hint.to_owned()
 }
 
-/// Returns the label of a guest field or a document type that a step asks for. It is the label on
-/// the guest's page.
+/// Returns the label of a guest field or a document type that a step asks for. The guest's page
+/// shows the same label.
 pub fn asked(language: &str, name: &str) -> String {
     let words = in_language(language).0;
     let document = || {
@@ -59,17 +60,19 @@ pub fn choice(language: &str, value: &str) -> String {
         .map_or_else(|| capitalized(&value.replace('_', " ")), str::to_owned)
 }
 
-/// Returns the description of a category of rules. Returns `None` if it comes from the schema.
+/// Returns the description of a category of rules from the label table. Returns `None` if the
+/// schema's description applies.
 pub fn rule(language: &str, category: &str) -> Option<&'static str> {
     values::label(language, category).and_then(|label| label.hint)
 }
 
-/// Finds the texts of a field. A field that links a text has the label of that text.
+/// Finds the label and the help text of a field. A field with the id of a text has the label of
+/// that text.
 fn find(language: &str, name: &str) -> Option<&'static Label> {
     fields::label(language, name).or_else(|| fields::label(language, name.strip_suffix("Id")?))
 }
 
-/// Derives a label from the name of a field: `isChatEnabled` becomes "Chat enabled".
+/// Derives a label from the name of a field. For example, `isChatEnabled` becomes "Chat enabled".
 fn plain(name: &str) -> String {
     let name = name
         .strip_suffix("MlTextId")
@@ -110,7 +113,7 @@ mod tests {
     use crate::app::app;
     use crate::console::form::extensions::summary;
 
-    /// The operations whose inputs are forms.
+    /// The operations whose input a form shows.
     const FORMS: [&str; 9] = [
         "createPortal",
         "updatePortal",
@@ -139,7 +142,8 @@ mod tests {
         "optionIndex",
     ];
 
-    /// Collects the names of fields in a schema, and the values to choose from.
+    /// Collects the names of the fields in a schema, and the values that a member can choose for
+    /// them.
     fn collect(schema: &Value, names: &mut BTreeSet<String>, values: &mut BTreeSet<String>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             if field["deprecated"] != true && field.get("const").is_none() {
@@ -196,10 +200,11 @@ mod tests {
         );
     }
 
-    /// Refusals and the audit log name the fields.
+    /// Every field that a client can send needs a label, because refusals and the audit log show
+    /// it.
     #[test]
     fn every_sent_field_has_a_spanish_and_french_label() {
-        /// Fields whose names appear neither in refusals nor in the audit log.
+        /// Fields whose names neither refusals nor the audit log show.
         const BESIDE: [&str; 3] = ["id", "data", "expectedUpdatedAt"];
         let public = app().operations.iter().filter(|operation| {
             operation.surface == Surface::Public && operation.effect == Effect::Write
@@ -212,7 +217,7 @@ mod tests {
                 &mut BTreeSet::new(),
             );
         }
-        // Fields that are not inputs but occur in the audit log.
+        // Fields that are not inputs. The audit log shows them.
         let reported = [
             "status",
             "by",
@@ -238,7 +243,7 @@ mod tests {
         assert!(lacking.is_empty(), "{lacking:?}");
     }
 
-    /// Collects the fields of a schema with their summaries.
+    /// Collects the fields of a schema, each with its summary.
     fn described(schema: &Value, found: &mut BTreeSet<(String, String)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             if field["deprecated"] != true && field.get("const").is_none() {
@@ -258,10 +263,12 @@ mod tests {
         }
     }
 
-    /// Members who fill in a form do not know the names of the interface.
+    /// A member who fills in a form does not know the names in the interface, so help texts must
+    /// not contain them.
     #[test]
     fn help_texts_contain_no_identifiers_of_the_api() {
-        /// `BESIDE` has the fields that no form contains. `NAMES` has the names of brands.
+        /// `BESIDE` has the fields that no form contains. `NAMES` has the names of brands, which
+        /// help texts may contain.
         const BESIDE: [&str; 3] = ["answer", "displayTitleLanguage", "displayTitleMlTextId"];
         const NAMES: [&str; 2] = ["WhatsApp", "LinkedIn"];
         let is_name = |word: &str| {
@@ -298,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Fields of the same rule need different labels.
+    /// The form shows the fields of a rule together, so each needs a different label.
     #[test]
     fn the_fields_of_a_manual_rule_have_distinct_labels() {
         let schema = app()
