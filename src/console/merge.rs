@@ -1,19 +1,21 @@
-//! Three-way merge of a typed value with the value that the form was opened with and the stored
-//! value. The forms of resources, texts, rules and questions use it.
+//! Three-way merge. It compares three values: the one that the form showed when it was opened, the
+//! stored one, and the typed one. The forms of resources, texts, rules and questions use it.
 
-/// The result of the merge for one value.
+/// Which value applies after the merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeResult {
-    /// The stored value stays. The member did not change the value, or typed the stored value.
+    /// The stored value does not change. Either the member did not change the value, or the member
+    /// typed the value that is stored.
     Stored,
-    /// The typed value is written. Only the member changed the value.
+    /// The typed value replaces the stored one. Only the member changed the value.
     Typed,
-    /// The member must choose. The member and somebody else changed the value in different ways.
+    /// The member must choose between both values. The member and another member changed the value
+    /// in different ways.
     Conflict,
 }
 
-/// Merges one value. `was` is the value that the form was opened with. `stored` is the stored
-/// value, and `typed` is the submitted value.
+/// Merges one value. `was` is the value that the form showed when it was opened. `stored` is the
+/// value that is stored now. `typed` is the value that the member sent.
 pub fn merge<T: PartialEq + ?Sized>(was: &T, stored: &T, typed: &T) -> MergeResult {
     if typed == was || typed == stored {
         MergeResult::Stored

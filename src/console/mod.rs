@@ -1,17 +1,17 @@
 //! The console at `/console`: pages and forms for all actions that a signed-in member may take.
 //!
 //! The console is built from the list of operations, like REST, the tools and the OpenAPI document.
-//! It contains no rule, no query and no access check. All its data comes from operations, which it
-//! calls through the pipeline as the member.
+//! It contains no rule, no query and no access check. All its data comes from operations. It calls
+//! them through the pipeline, with the member as caller.
 //!
 //! Read the modules in this order:
 //!
-//! - [`screens`]: the list in which each screen registers itself.
-//! - [`routes`]: authentication, and the handling of a form that was sent.
+//! - [`screens`]: the list of all screens.
+//! - [`routes`]: authentication, and how a submitted form is handled.
 //! - [`request`] and [`operation_calls`]: a request, and how it calls an operation.
-//! - [`form`]: from an operation's schema to a form, and from a form to a request.
-//! - [`editor`]: the pages of a form that creates or changes a resource.
-//! - [`frame`] and [`reply`]: the parts of a page around its screen.
+//! - [`form`]: how an operation's schema becomes a form, and a form becomes a request.
+//! - [`editor`]: the pages with a form that creates or changes a resource.
+//! - [`frame`] and [`reply`]: the parts of a page around the content of its screen.
 //! - [`words`] and [`labels`]: the texts.
 //!
 //! A screen is a file or a folder with its pages. Its template is in `templates/console`.
@@ -61,7 +61,7 @@ use engine::module::Module;
 pub use self::routes::{AnonymousLimits, PageLimits};
 pub use self::screens::{ScreenAddress, addresses};
 
-/// The registration of the console. It has no operations.
+/// The registration of the console. It registers no operations.
 pub(crate) static MODULE: Module = Module {
     routes: Some(routes::routes),
     ..Module::new("console")

@@ -1,4 +1,5 @@
-//! Calls operations of the REST interface through the pipeline, as the signed-in member.
+//! Calls operations of the REST interface through the pipeline, with the signed-in member as
+//! caller.
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use super::refusal::ConsoleRefusal;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Returns the operation with this id. The console calls only operations that REST clients can call
-/// as well.
+/// Returns the operation with this id. The console calls only operations that REST clients can also
+/// call.
 pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
     service
         .app
@@ -24,22 +25,22 @@ pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
         .filter(|operation| operation.surface == Surface::Public)
 }
 
-/// The parsed result of an operation.
+/// The parsed answer of an operation.
 #[derive(Debug, Clone)]
 pub struct OperationResponse<T> {
     pub data: T,
-    /// The total number of rows of a paged list.
+    /// The total number of rows in the list, if the answer is one page of a list.
     pub total: Option<usize>,
 }
 
-/// The result of an operation. The screen chooses the type as which it reads the result.
+/// The answer of an operation, before the screen has chosen a type for it.
 pub struct RawOperationResponse {
     answer: LocalAnswer,
     id: Uuid,
 }
 
 impl RawOperationResponse {
-    /// Returns the result as the operation's own type.
+    /// Returns the answer as the operation's output type.
     pub fn value<O>(self) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal>
     where
         O: Send + Sync + 'static,
@@ -47,9 +48,9 @@ impl RawOperationResponse {
         understood(self.id, self.answer.value())
     }
 
-    /// Returns the result of an operation that creates something, as the operation's own type. If
-    /// the same form was sent before, the result comes from the idempotency record. That record is
-    /// text, so it must be parsed.
+    /// Returns the answer of an operation that creates something, as the operation's output type.
+    /// If the same form was sent before, the answer comes from the idempotency record. That record
+    /// is text, so it must be parsed.
     pub fn created<O>(self) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal>
     where
         O: DeserializeOwned + Send + Sync + 'static,
@@ -57,14 +58,14 @@ impl RawOperationResponse {
         understood(self.id, self.answer.value_or_text())
     }
 
-    /// Parses the result as any type that has the same JSON.
+    /// Parses the answer as any type with the same JSON.
     pub fn parse<T: DeserializeOwned>(self) -> Result<OperationResponse<T>, ConsoleRefusal> {
         understood(self.id, self.answer.json())
     }
 }
 
-/// Calls an operation as this caller. `arguments` has the parameters of path, query and body.
-/// Refusals are in the given language.
+/// Calls an operation with this caller. `arguments` has the parameters of the path, the query and
+/// the body. The messages of a refusal are in `language`.
 pub async fn call(
     service: &Arc<Service>,
     caller: Arc<Identified>,
@@ -102,7 +103,8 @@ fn understood<T>(
     }
 }
 
-/// Logs that a part of an answer could not be parsed, and returns the refusal for the member.
+/// Logs that a part of an operation's answer could not be parsed. Returns the refusal that the
+/// member sees.
 pub fn unparsable(id: Uuid, operation: &str, cause: &serde_json::Error) -> ConsoleRefusal {
     tracing::error!(request_id = %id, operation, %cause, "the console cannot parse an answer of an operation");
     ConsoleRefusal::broken()

@@ -1,4 +1,4 @@
-//! Pages of long lists, with links to the previous and the next page.
+//! Splits a long list into pages, with links to the previous and the next page.
 
 use super::request::ConsoleRequest;
 use super::words::ConsoleWords;
@@ -7,7 +7,7 @@ use crate::words::fill;
 /// Number of rows on a page.
 pub const ROWS: usize = 50;
 
-/// One page of a list, with the addresses of its neighbours.
+/// One page of a list, and the addresses of the pages before and after it.
 pub struct Paging {
     /// The number of rows in the whole list.
     pub total: usize,
@@ -22,7 +22,8 @@ pub struct Paging {
 }
 
 impl Paging {
-    /// Returns the offset of the page, from the query. Without an offset in the query, returns 0.
+    /// Returns the offset of the page that the query asks for. Returns 0 if the query has no
+    /// offset.
     pub fn offset(request: &ConsoleRequest) -> usize {
         request
             .query_parameter("from")
@@ -30,8 +31,8 @@ impl Paging {
             .unwrap_or(0)
     }
 
-    /// Returns the requested page of a list with `total` rows. The links keep the other query
-    /// parameters.
+    /// Returns the page of a list that the query asks for. `total` is the number of rows in the
+    /// list. The links repeat the other query parameters.
     pub fn of(request: &ConsoleRequest, path: &str, total: usize) -> Self {
         Self::at(Self::offset(request), total, |from| {
             let from = from.to_string();
@@ -47,7 +48,8 @@ impl Paging {
         })
     }
 
-    /// Returns the page at an offset. `address` returns the address of the page at another offset.
+    /// Returns the page that begins at `offset`. `address` returns the address of the page at any
+    /// offset.
     pub fn at(offset: usize, total: usize, address: impl Fn(usize) -> String) -> Self {
         let offset = offset.min(total.saturating_sub(1) / ROWS * ROWS);
         let last = (offset + ROWS).min(total);
@@ -60,7 +62,7 @@ impl Paging {
         }
     }
 
-    /// Returns the rows of this page out of all rows.
+    /// Selects the rows of this page from `rows`, which has all rows of the list.
     pub fn rows_of_page<T>(&self, mut rows: Vec<T>) -> Vec<T> {
         rows.truncate(self.last);
         rows.drain(..self.first.saturating_sub(1).min(rows.len()));
@@ -82,7 +84,7 @@ impl Paging {
         self.first.saturating_sub(1 + ROWS)
     }
 
-    /// Returns whether the list has several pages.
+    /// Returns whether the list needs more than one page.
     pub const fn is_needed(&self) -> bool {
         self.previous.is_some() || self.next.is_some()
     }

@@ -1,5 +1,5 @@
-//! Placeholders beside the forms of texts: the list of known placeholders, and a preview of a text
-//! with the values of a flat.
+//! Help next to the forms of texts: the list of known placeholders, and a preview of a text with
+//! the values of a flat.
 
 use serde_json::{Value, json};
 use strum::VariantArray as _;
@@ -17,7 +17,7 @@ use crate::words::fill;
 const FIELDS: &str = "listCustomFields";
 /// The operation that renders a text with the values of a flat.
 const PREVIEW: &str = PREVIEW_TRANSLATION.id();
-/// Maximum number of custom fields in the list.
+/// Maximum number of custom fields that the list of placeholders contains.
 const MOST: usize = 100;
 
 /// Returns a description of the value that a placeholder stands for.
@@ -36,7 +36,7 @@ const fn meaning(words: &ConsoleTranslationsWords, value: StayValue) -> &'static
     }
 }
 
-/// The known placeholders: each with its braces and its meaning.
+/// The known placeholders. Each has its name in braces, and its meaning.
 pub struct Placeholders {
     pub rows: Vec<(String, String)>,
     pub words: &'static ConsoleWords,
@@ -80,18 +80,18 @@ pub struct FlatTextPreview {
     pub path: String,
     /// The name of the flat that the member typed.
     pub flat: String,
-    /// The names of the flats that match the typed name, if it is ambiguous.
+    /// The names of the flats that match the typed name. Empty unless there are several.
     pub choices: Vec<String>,
-    /// The text as safe HTML. `None` if no flat was chosen or a value is missing.
+    /// The text as safe HTML. `None` if the member chose no flat, or if a value is missing.
     pub html: Option<String>,
-    /// The reasons why there is no preview.
+    /// The reasons why the preview shows no text.
     pub messages: Vec<String>,
     pub words: &'static ConsoleWords,
 }
 
 impl FlatTextPreview {
-    /// Reads the preview of a text, for the page with this path. Returns `None` without a text, or
-    /// if the member may not preview it.
+    /// Reads the preview of a text. `path` is the path of the page that shows the preview. Returns
+    /// `None` if there is no text, or if the member may not preview it.
     pub async fn of(
         request: &ConsoleRequest,
         text: Option<Uuid>,

@@ -1,4 +1,5 @@
-//! Portals: the list, and the form with a preview of the guest page and the portal's assignments.
+//! Portals: the list, and the form with a preview of the guest page. The form also shows where the
+//! portal is assigned.
 
 use askama::Template;
 use axum::response::Response;
@@ -107,7 +108,8 @@ pub struct ListedPortal {
 }
 
 impl ListedPortal {
-    /// Returns the name of the portal; its id if it has no name, as old portals may.
+    /// Returns the name of the portal. Returns its id if it has no name, which only old portals
+    /// lack.
     pub fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.id.to_string())
     }
@@ -156,7 +158,7 @@ struct PortalPage<'v> {
     placeholders: Placeholders,
 }
 
-/// The form of a portal, with a preview and the use of the portal.
+/// The form of a portal, with a preview and the number of the portal's assignments.
 struct PortalEditor;
 
 impl Editor for PortalEditor {
@@ -168,8 +170,9 @@ impl Editor for PortalEditor {
     ) -> Result<Map<String, Value>, ConsoleRefusal> {
         let portals: Vec<ListedPortal> = request.get("listPortals", json!({})).await?;
         let mut values = Map::new();
-        // If no portal is the default yet, the new portal is preset as the default. A limited
-        // member does not see every portal, so their form has no preset.
+        // If no portal is the default yet, the form proposes the new portal as the default. A
+        // limited member does not see every portal, so the console cannot know this and proposes
+        // nothing.
         if request.manages_whole_organization() && !portals.iter().any(|portal| portal.is_default) {
             values.insert("isDefault".to_owned(), json!(true));
         }

@@ -1,6 +1,7 @@
-//! The preview of the guest page beside a form, with the typed values. A separate form requests the
-//! preview. One of its buttons loads the preview into an iframe and stores nothing. The other
-//! button stores a preview and opens the preview's link in a new tab.
+//! The preview of the guest page next to a form, with the values that the member typed into that
+//! form. A separate form requests the preview. Its first button loads the preview into an iframe
+//! and stores nothing. Its second button stores a preview, and opens the preview's link in a new
+//! tab.
 
 use askama::Template;
 use axum::response::Response;
@@ -17,11 +18,12 @@ use crate::page::render;
 use crate::people;
 use crate::words::own_name;
 
-/// The form beside an edited form, with which a member requests a preview.
+/// The form with which a member requests a preview. It is next to the form whose values the preview
+/// uses.
 pub struct PreviewForm {
     pub action: String,
     pub form: String,
-    /// The languages of the organization, with their own names.
+    /// The languages of the organization. Each has its name in that language.
     pub languages: Vec<(String, String)>,
     pub words: &'static ConsoleWords,
 }
@@ -40,7 +42,7 @@ impl PreviewForm {
     }
 }
 
-/// The content of the iframe if the typed values are invalid.
+/// The page in the iframe if the typed values are invalid.
 #[derive(Template)]
 #[template(path = "console/unseen.html")]
 struct InvalidPreview {
@@ -48,7 +50,8 @@ struct InvalidPreview {
     messages: Vec<String>,
 }
 
-/// Shows the guest page of a portal with the typed values of the portal or its branding.
+/// Shows the guest page of a portal with the values that the member typed for the portal or its
+/// branding.
 pub async fn open(
     request: &ConsoleRequest,
     portal: Uuid,
@@ -63,8 +66,8 @@ pub async fn open(
     show(request, arguments).await
 }
 
-/// If the form has the field `render`, renders the guest page for the iframe. Otherwise creates a
-/// preview link and redirects to it.
+/// Renders the guest page for the iframe if the form has the field `look`. Otherwise creates a
+/// preview, and redirects to its link.
 pub async fn show(request: &ConsoleRequest, arguments: Value) -> Result<Response, ConsoleRefusal> {
     if request.form_value("look").is_none() {
         return redirect_to_preview(request, arguments).await;
@@ -83,7 +86,7 @@ pub async fn show(request: &ConsoleRequest, arguments: Value) -> Result<Response
     }
 }
 
-/// Creates a preview and redirects to its page.
+/// Stores a preview, and redirects to its page.
 async fn redirect_to_preview(
     request: &ConsoleRequest,
     arguments: Value,
@@ -92,7 +95,7 @@ async fn redirect_to_preview(
         .create_as(CREATE_PORTAL_PREVIEW, arguments, &request.new_key())
         .await?;
     let url = link.url.as_str();
-    // The redirect stays on the host that the browser used, which can differ from the public host.
+    // The redirect uses the host that the browser used. That host can differ from the public host.
     let path = url
         .find("/stay/")
         .map(|place| &url[place..])

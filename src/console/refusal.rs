@@ -1,4 +1,5 @@
-//! A refusal by an operation, with messages about the request and about single fields.
+//! A refusal of a request by an operation. It has a message about the request, and messages about
+//! single fields.
 
 use engine::error::{Error, ErrorKind, PathSegment, Reason};
 
@@ -13,29 +14,29 @@ pub struct ConsoleRefusal {
     pub message: String,
     /// The issues that concern single fields.
     pub issues: Vec<Issue>,
-    /// The number of issues that `issues` does not contain.
+    /// How many more issues there are than `issues` contains.
     pub more: usize,
-    /// Whole seconds to wait before the next attempt.
+    /// Whole seconds that the member should wait before the next attempt.
     pub retry_after: Option<u64>,
-    /// Whether another request with the same idempotency key is in progress.
+    /// Whether an earlier request with the same idempotency key is still being handled.
     pub is_in_flight: bool,
-    /// Whether the form does not belong to the session.
+    /// Whether the form was sent with the token of another session.
     pub is_of_another_session: bool,
 }
 
 /// An issue that concerns one field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issue {
-    /// The path from the root of the body.
+    /// The path of the field from the root of the body.
     pub path: Vec<String>,
     pub message: String,
 }
 
-/// Rules whose English message contains names of fields of the REST interface.
+/// The names of rules whose English message contains field names of the REST interface.
 const WITH_NAMES: [&str; 3] = ["reserved_guest_field", "rule_without_field", "ages_turned"];
 
-/// Returns whether the English message is meant for programs. The console then replaces it in
-/// English as well.
+/// Returns whether the English message of a reason is meant for programs. The console then shows
+/// another message even in English.
 fn is_for_programs(reason: &Reason) -> bool {
     match reason {
         Reason::Pattern(_) => true,
@@ -45,8 +46,8 @@ fn is_for_programs(reason: &Reason) -> bool {
 }
 
 impl ConsoleRefusal {
-    /// Converts an error into a refusal in the language of the page. Messages without a translation
-    /// stay English.
+    /// Converts an error into a refusal in the language of the page. A message without a
+    /// translation stays in English.
     pub fn of(error: &Error, language: &str) -> Self {
         let (issues, more) = error.listed_issues();
         let (all, is_english) = (words::of(language), language == "en");
@@ -106,7 +107,7 @@ impl ConsoleRefusal {
         Self::from(&Error::from(ErrorKind::Internal))
     }
 
-    /// Returns the refusal for a form that does not belong to the session.
+    /// Returns the refusal for a form that was sent with the token of another session.
     pub fn form_of_another_session() -> Self {
         Self {
             status: 403,
@@ -115,8 +116,8 @@ impl ConsoleRefusal {
         }
     }
 
-    /// Returns the messages to show: those of the issues with the labels of their fields, otherwise
-    /// the general message.
+    /// Returns the messages to show. They are those of the issues, with the labels of their fields.
+    /// If there are no issues, it is the message about the request.
     pub fn sentences(&self, request: &ConsoleRequest) -> Vec<String> {
         let issues = self.issues.iter().map(|issue| {
             let field = issue
@@ -138,17 +139,17 @@ impl ConsoleRefusal {
         general.into_iter().chain(issues).collect()
     }
 
-    /// Returns whether the refusal is about the values that the member sent. The form is then shown
-    /// again with the messages.
+    /// Returns whether the refusal is about the values that the member sent. The page then shows
+    /// the form again with the messages.
     pub const fn is_about_input(&self) -> bool {
         matches!(self.status, 400 | 403 | 404 | 409 | 422)
     }
 }
 
 impl ConsoleRefusal {
-    /// Separates refusals of the sent values from other refusals. A refusal of the sent values
-    /// becomes the inner error, so that the caller shows the form again. Any other refusal becomes
-    /// the outer error, which has its own page.
+    /// Separates refusals of sent values from other refusals. A refusal of sent values becomes the
+    /// inner error, so that the caller can show the form again. Any other refusal becomes the outer
+    /// error, for which the console shows an error page.
     pub fn split_by_input<T>(sent: Result<T, Self>) -> Result<Result<T, Self>, Self> {
         match sent {
             Err(refusal) if !refusal.is_about_input() => Err(refusal),
@@ -157,19 +158,19 @@ impl ConsoleRefusal {
     }
 }
 
-/// The status and the messages of a page with a form. They differ between a new form, a refused
-/// form, and a form that was kept while the member signed in again.
+/// The status and the messages of a page with a form. They differ between three cases: a new form,
+/// a refused form, and a form that was sent after its session had ended.
 pub struct FormAttempt {
     pub status: u16,
     /// The error messages to show above the form.
     pub messages: Vec<String>,
-    /// Whether the server kept the form while the member signed in again. The member must send it
-    /// once more.
+    /// Whether the form was sent after its session had ended. The page shows it again, and the
+    /// member must send it once more.
     pub is_returned: bool,
 }
 
 impl FormAttempt {
-    /// Builds the parts for a new form, or for a refused form.
+    /// Returns the status and the messages for a new form (`refused` is `None`) or a refused form.
     pub fn of(request: &ConsoleRequest, refused: Option<&ConsoleRefusal>) -> Self {
         let (status, text) = refused.map_or((200, Vec::new()), |refusal| {
             (refusal.status, refusal.sentences(request))
@@ -177,7 +178,7 @@ impl FormAttempt {
         Self::with_messages(request, status, text)
     }
 
-    /// Builds the parts for a form with this status and these messages.
+    /// Returns these messages and this status for a form.
     pub fn with_messages(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,

@@ -1,4 +1,4 @@
-//! The HTTP responses of the console: HTML pages with their style, script and security headers, and
+//! The HTTP responses of the console: HTML pages with style, script and security headers, and
 //! redirects.
 
 use std::sync::LazyLock;
@@ -22,11 +22,12 @@ pub use vestibule_http::browser::rendered;
 pub static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/console/console.css").replace('\n', ""));
 
-/// The script of the console. Every page works without it.
+/// The script of the console. Every page also works without the script.
 pub const SCRIPT: &str = include_str!("../../templates/console/console.js");
 
-/// The content security policy of pages. It allows the style and the script by their hashes, images
-/// from anywhere (covers and logos), and frames with the guest page.
+/// The content security policy of pages. It allows the style and the script by their hashes. It
+/// allows images from any host, because covers and logos have addresses there. It also allows
+/// frames with the guest page.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
         "style-src '{}'; script-src '{}'; connect-src 'self'; frame-src 'self'; img-src 'self' http: https: data:",
@@ -39,12 +40,12 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
 /// The content security policy of pages that other pages of this service may show in a frame.
 static FRAMED: LazyLock<Policy> = LazyLock::new(|| POLICY.clone().framed());
 
-/// Responds with a page of this HTML.
+/// Responds with a page that has this HTML.
 pub fn page(status: u16, html: Result<String>, language: &str) -> Response {
     people::page_with_policy(&POLICY, status, html, language)
 }
 
-/// Responds with a page that a template renders.
+/// Responds with the page that a template renders.
 pub fn page_of_template(
     request: &ConsoleRequest,
     status: u16,
@@ -53,18 +54,19 @@ pub fn page_of_template(
     page(status, rendered(template), request.language)
 }
 
-/// Renders a template as a page that pages of this service may show in a frame.
+/// Responds with the page that a template renders. Other pages of this service may show that page
+/// in a frame.
 pub fn framed(request: &ConsoleRequest, status: u16, template: &impl Template) -> Response {
     people::page_with_policy(&FRAMED, status, rendered(template), request.language)
 }
 
-/// Redirects to a path below the console. After a form, a redirect ensures that reloading the page
-/// does not send the form again.
+/// Redirects to a path below the console. If the redirect follows a form, reloading the page does
+/// not send the form again.
 pub fn redirect(request: &ConsoleRequest, path: &str) -> Response {
     people::redirect(&request.address(path))
 }
 
-/// Redirects to a path below the console whose page confirms the completed action.
+/// Redirects to a path below the console. The page there confirms the action that was completed.
 pub fn redirect_with_confirmation(
     request: &ConsoleRequest,
     path: &str,
@@ -101,7 +103,7 @@ pub fn unavailable(service: &Service, headers: &HeaderMap, id: Uuid, error: &Err
 mod tests {
     use super::*;
 
-    /// The style and the script are part of every page.
+    /// Every page contains the style and the script, so they must be small.
     #[test]
     fn console_style_and_script_are_small() {
         assert!(

@@ -1,5 +1,5 @@
-//! A request by a signed-in member: the member, the address and the submitted form, and the calls
-//! of operations that the page needs.
+//! A request by a signed-in member: the member, the address, the submitted form, and the operations
+//! that the page calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,19 +26,19 @@ use crate::people::{self, SignedIn};
 /// The path below which the console is served.
 pub const BASE: &str = "/console";
 /// `CREATE_TIMEOUT` is how long a create waits for an earlier request with the same idempotency
-/// key. `TRIES` is the maximum number of attempts in that time.
+/// key. `TRIES` is the maximum number of attempts within that time.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES: u32 = 10;
 
-/// `WAITS` is how often a call waits for the rate limit. `LONGEST_WAIT` is the maximum length of
-/// one wait in seconds.
+/// `WAITS` is the maximum number of times that a call waits because of the rate limit.
+/// `LONGEST_WAIT` is the maximum length of one such wait, in seconds.
 const WAITS: u32 = 8;
 const LONGEST_WAIT: u64 = 2;
 
 /// The fields of a form in the order in which they were sent.
 pub type ConsoleFields = Vec<(String, String)>;
 
-/// A request by a signed-in member, whose form has been read.
+/// A request by a signed-in member. Its form has already been read.
 pub struct ConsoleRequest {
     pub service: Arc<Service>,
     /// The id of the request.
@@ -48,24 +48,24 @@ pub struct ConsoleRequest {
     pub texts: &'static ConsoleWords,
     /// The screen that contains the requested page.
     pub screen: &'static Screen,
-    /// The path of the request below [`BASE`].
+    /// The path of the request, relative to [`BASE`].
     pub path: String,
     /// The headers of the request.
     pub headers: HeaderMap,
-    /// The fields of the submitted form. Line ends are LF.
+    /// The fields of the submitted form. Their line ends are LF.
     pub fields: ConsoleFields,
     pub query: ConsoleFields,
     params: Vec<(String, String)>,
-    /// Whether the request may change data: it is a form with the token of this session. A form
-    /// with another token is shown again and changes nothing.
+    /// Whether the request may change data. That needs a submitted form with the token of this
+    /// session. A form with another token is only shown again.
     may_write: bool,
     caller: Mutex<Arc<Identified>>,
     /// Whether an operation has changed data since the member was last authenticated. The change
-    /// may concern the member's own permissions.
+    /// may have concerned the member's permissions.
     is_stale: AtomicBool,
 }
 
-/// The values from which a [`ConsoleRequest`] is built.
+/// The values from which [`ConsoleRequest::new`] builds a request.
 pub struct ConsoleRequestParts {
     pub service: Arc<Service>,
     pub id: Uuid,
@@ -115,7 +115,8 @@ impl ConsoleRequest {
         }
     }
 
-    /// Returns the id in a path parameter. A text that is not a UUID is refused like an unknown id.
+    /// Returns the id in a path parameter. A text that is not a UUID gets the same refusal as an
+    /// unknown id.
     pub fn path_id(&self, name: &str) -> Result<Uuid, ConsoleRefusal> {
         let text = self.path_parameter(name);
         if format::is_uuid(text) {
@@ -125,7 +126,7 @@ impl ConsoleRequest {
         }
     }
 
-    /// Returns the value of a path parameter, or an empty text.
+    /// Returns the value of a path parameter. Returns an empty text if there is no such parameter.
     pub fn path_parameter(&self, name: &str) -> &str {
         self.params
             .iter()
@@ -134,7 +135,7 @@ impl ConsoleRequest {
             .unwrap_or_default()
     }
 
-    /// Returns the first value of a query parameter, unless it is blank.
+    /// Returns the first value of a query parameter. Returns `None` if that value is blank.
     pub fn query_parameter(&self, name: &str) -> Option<&str> {
         first_value(&self.query, name).filter(|value| !value.trim().is_empty())
     }
@@ -149,12 +150,12 @@ impl ConsoleRequest {
         self.may_write
     }
 
-    /// Returns the address of a path below the console.
+    /// Returns the address for a path that is relative to the console.
     pub fn address(&self, path: &str) -> String {
         people::address(&self.service, &format!("{BASE}{path}"))
     }
 
-    /// Returns the address of a path below the console, with a query.
+    /// Returns the address for a path that is relative to the console, with this query.
     pub fn address_with(&self, path: &str, query: &[(&str, &str)]) -> String {
         let query = Serializer::new(String::new()).extend_pairs(query).finish();
         format!("{}?{query}", self.address(path))
@@ -168,7 +169,8 @@ impl ConsoleRequest {
         operation.needs.check_early(&self.caller().access).is_ok()
     }
 
-    /// Returns whether the member's permissions allow an operation with this body.
+    /// Returns whether the member's permissions allow an operation when it is called with this
+    /// body.
     pub fn may_send(&self, operation: &str, body: &Value) -> bool {
         let Some(operation) = operation_calls::operation(&self.service, operation) else {
             return false;
@@ -200,12 +202,13 @@ impl ConsoleRequest {
         self.caller().access.may_act_for_organization()
     }
 
-    /// Returns the date formats of the language of the page.
+    /// Returns the formats of dates in the language of the page.
     pub fn dates(&self) -> Arc<DateFormats> {
         dates_in(self.language)
     }
 
-    /// Calls an operation as the member and returns its answer as the operation's own type.
+    /// Calls an operation with the member as caller. Returns the answer as the operation's output
+    /// type.
     pub async fn read<O: Send + Sync + 'static>(
         &self,
         operation: OperationName<O>,
@@ -216,7 +219,8 @@ impl ConsoleRequest {
             .map(|answer| answer.data)
     }
 
-    /// Calls an operation that returns a page of a list, as [`ConsoleRequest::read`] does.
+    /// Calls an operation that returns one page of a list. Returns the answer as
+    /// [`ConsoleRequest::read`] does, with the total number of rows.
     pub async fn read_page<O: Send + Sync + 'static>(
         &self,
         operation: OperationName<O>,
@@ -227,7 +231,7 @@ impl ConsoleRequest {
             .value()
     }
 
-    /// Calls an operation as the member and returns its answer, parsed as another type that has the
+    /// Calls an operation with the member as caller. Parses the answer as another type that has the
     /// same JSON.
     pub async fn call<T: DeserializeOwned>(
         &self,
@@ -237,7 +241,7 @@ impl ConsoleRequest {
         self.ask_once(operation, arguments, None).await?.parse()
     }
 
-    /// Calls an operation as the member. Returns only the data of the response.
+    /// Calls an operation with the member as caller. Returns only the data of the answer.
     pub async fn get<T: DeserializeOwned>(
         &self,
         operation: &str,
@@ -248,8 +252,8 @@ impl ConsoleRequest {
             .map(|answer| answer.data)
     }
 
-    /// Calls an operation that creates something, as [`ConsoleRequest::create`] does. Returns its
-    /// answer as the operation's own type.
+    /// Calls an operation that creates something, as [`ConsoleRequest::create`] does. Returns the
+    /// answer as the operation's output type.
     pub async fn create_as<O: DeserializeOwned + Send + Sync + 'static>(
         &self,
         operation: OperationName<O>,
@@ -262,8 +266,8 @@ impl ConsoleRequest {
             .map(|answer| answer.data)
     }
 
-    /// Calls an operation that creates something. With the same key it creates once, however often
-    /// the form is sent.
+    /// Calls an operation that creates something. If the form is sent several times with the same
+    /// key, the operation creates only once.
     pub async fn create<T: DeserializeOwned>(
         &self,
         operation: &str,
@@ -297,8 +301,8 @@ impl ConsoleRequest {
             .await
     }
 
-    /// Calls an operation that changes a resource. Waits for the rate limit, because a form can
-    /// need several calls.
+    /// Calls an operation that changes a resource. If the rate limit refuses the call, waits and
+    /// repeats it, because one form can need several calls.
     pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, ConsoleRefusal> {
         self.call_with_retries(operation, &arguments, None)
             .await?
@@ -306,8 +310,8 @@ impl ConsoleRequest {
             .map(|answer| answer.data)
     }
 
-    /// Calls an operation. If the rate limit refuses the call, waits and repeats it, because a form
-    /// with many changes can exceed the limit.
+    /// Calls an operation. If the rate limit refuses the call, waits and repeats it. A form with
+    /// many changes can exceed the limit.
     pub async fn call_with_retries(
         &self,
         operation: &str,
@@ -368,7 +372,7 @@ impl ConsoleRequest {
         answer
     }
 
-    /// Authenticates the member again, because a write can change the member's own permissions.
+    /// Authenticates the member again, because a write can have changed the member's permissions.
     async fn reauthenticate(&self) -> Result<(), ConsoleRefusal> {
         let signed_in = people::signed_in(&self.service, &self.headers, self.id).await?;
         let signed_in = signed_in
@@ -384,14 +388,14 @@ impl ConsoleRequest {
             .clone()
     }
 
-    /// Returns the idempotency key in the submitted form, or a new key.
+    /// Returns the idempotency key in the submitted form. Returns a new key if the form has none.
     pub fn form_key(&self) -> String {
         self.form_value("key")
             .map_or_else(|| self.new_key(), str::to_owned)
     }
 
-    /// Returns a new idempotency key for a form, so that sending the form twice creates one
-    /// resource.
+    /// Returns a new idempotency key for a form. With the key, a form that is sent twice creates
+    /// one resource.
     pub fn new_key(&self) -> String {
         self.service
             .app_state
@@ -400,8 +404,8 @@ impl ConsoleRequest {
             .to_string()
     }
 
-    /// Returns the idempotency key for one create of a form that makes several creates. `name`
-    /// tells these creates apart. A form without a key gets a new key.
+    /// Returns the idempotency key for one of the creates that a form makes. `name` tells the
+    /// creates of the form apart. If the form has no key, the result contains a new key.
     pub fn key(&self, name: &str) -> String {
         let sent = self
             .form_value("key")

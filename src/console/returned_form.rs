@@ -1,10 +1,11 @@
-//! Returns the values of a form that could not be handled because its session had ended or because
-//! of a temporary problem.
+//! Returns a submitted form to the member if it could not be handled. Either its session had ended,
+//! or there was a temporary problem.
 //!
 //! The response contains the values in hidden fields, and a button that sends them again. If the
-//! session has ended, the member signs in first, in any browser window. The form is then shown with
-//! the typed values and changes nothing until the member sends it. The server stores nothing for a
-//! visitor without a session. The size of the form is limited like that of any form.
+//! session has ended, the member signs in first, in any browser window. The console then shows the
+//! form with the typed values. Nothing changes until the member sends the form once more. The
+//! server stores nothing for a visitor without a session. The size of the form is limited like that
+//! of any form.
 
 use askama::Template;
 use axum::response::Response;
@@ -22,15 +23,15 @@ use crate::people;
 
 /// The header in which a browser says whether a request comes from the same site (Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The hidden field of a form that the server kept while the member signed in again.
+/// The hidden field that marks a form which was returned because its session had ended.
 const KEPT: &str = "kept";
 
-/// Returns whether the server kept the form while the member signed in again.
+/// Returns whether a form was returned because its session had ended.
 pub fn is_returned(fields: &ConsoleFields) -> bool {
     fields.iter().any(|(name, _)| name == KEPT)
 }
 
-/// Returns whether a form was sent by a page of this service, according to the browser's headers.
+/// Returns whether a page of this service sent a form, according to the browser's headers.
 pub fn is_same_origin(service: &Service, headers: &HeaderMap) -> bool {
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
     if let (Some(site), None) = (sites.next(), sites.next()) {
@@ -48,14 +49,14 @@ pub fn is_same_origin(service: &Service, headers: &HeaderMap) -> bool {
 struct SavedPage<'k> {
     frame: frame::Bare,
     words: &'static ConsoleWords,
-    /// The address that handles the form.
+    /// The address to which the form is sent again.
     action: String,
-    /// The address of the sign-in page. `None` if the session has not ended.
+    /// The address of the sign-in page. `None` if the session is still valid.
     sign_in: Option<String>,
     fields: Vec<&'k (String, String)>,
 }
 
-/// Returns the page that says that the session has ended and contains the typed values.
+/// Returns the page that says that the session has ended. The page contains the typed values.
 pub fn page(
     service: &Service,
     headers: &HeaderMap,
@@ -69,7 +70,7 @@ pub fn page(
         words,
         action: people::address(service, path),
         sign_in: Some(people::address(service, "/sign-in")),
-        // The token of the form belongs to the ended session, so it is omitted.
+        // The form's token belongs to the session that has ended, so the page omits the token.
         fields: fields
             .iter()
             .filter(|(name, _)| name != "form" && name != KEPT)
@@ -78,12 +79,13 @@ pub fn page(
     reply::page(401, reply::rendered(&page), language)
 }
 
-/// Returns whether the reason for a refusal is temporary, so that the same form can succeed later.
+/// Returns whether the reason for a refusal is temporary. The same form can then succeed later.
 pub const fn is_temporary(refusal: &ConsoleRefusal) -> bool {
     matches!(refusal.status, 429 | 500..)
 }
 
-/// Returns the page that reports a temporary problem and contains the form as it was sent.
+/// Returns the page that reports a temporary problem. The page contains the form as the member sent
+/// it.
 pub fn again(
     service: &Service,
     headers: &HeaderMap,

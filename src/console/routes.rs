@@ -1,9 +1,10 @@
-//! The routes of the console: authentication, and the handling of forms.
+//! The routes of the console: authentication, and how submitted forms are handled.
 //!
-//! Pages require a session. A visitor without one is redirected to the sign-in and then back. A
-//! form contains the token of its session. If the session has ended when the form is sent, the form
-//! is shown again after the sign-in ([`returned_form`]) and changes nothing until it is sent again. A
-//! form that cannot be handled temporarily is returned as well.
+//! Pages require a session. A visitor without a session is redirected to the sign-in page, and
+//! afterwards back to the console. A form contains the token of its session. If the session ends
+//! before the form is sent, the form is returned ([`returned_form`]). After the sign-in the console
+//! shows it again. It changes nothing until the member sends it once more. The console also returns
+//! a form if a temporary problem prevents handling it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,31 +29,31 @@ use super::screens::{SCREENS, Screen, ScreenPage};
 use super::{frame, reply, returned_form};
 use crate::people::{self, FormLimits};
 
-/// Limits of a member's form. The longest text fits with three bytes per character. A larger form
-/// is refused as a whole.
+/// Limits of a member's form. Within them, the longest text fits even with three bytes per
+/// character. A larger form is refused as a whole.
 const BOUNDS: FormLimits = FormLimits {
     bytes: 1 << 20,
     fields: 5_000,
 };
 
-/// Limits of a member's form with a file. The body contains the file and, in a second submission,
-/// its text.
+/// Limits of a member's form with a file. When the file is sent for the first time, the body
+/// contains it as a file. In the second form it contains the text of the file.
 const WITH_FILE: FormLimits = FormLimits {
     bytes: 48 << 20,
     fields: 200,
 };
 
-/// Limits of a form without a session. The response contains the escaped form, so it can be larger
-/// than the form.
+/// Limits of a form that is sent without a session. The response contains the form in escaped form,
+/// so the response can be larger than the form.
 const ANONYMOUS: FormLimits = FormLimits {
     bytes: 64 << 10,
     fields: 5_000,
 };
 
-/// Maximum number of forms without a session that are read per minute and IP address.
+/// Maximum number of forms without a session that the console reads per minute and IP address.
 const ANONYMOUS_PER_MINUTE: u32 = 200;
 
-/// Rate limits of forms without a session, by IP address.
+/// Rate limits, by IP address, for forms that are sent without a session.
 pub struct AnonymousLimits(PeerLimits);
 
 impl Default for AnonymousLimits {
@@ -64,7 +65,7 @@ impl Default for AnonymousLimits {
     }
 }
 
-/// Returns whether the rate limit permits reading a form without a session.
+/// Returns whether the rate limit allows the console to read a form without a session.
 fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
     let limits = service.app_state.extension::<AnonymousLimits>();
     let peer = parts.extensions.get::<Peer>();
@@ -76,7 +77,7 @@ fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
     }
 }
 
-/// The limits on how many pages a member may request.
+/// Limits on the number of pages that a member may request.
 pub struct PageLimits(RateLimits);
 
 impl PageLimits {
@@ -87,8 +88,8 @@ impl PageLimits {
     }
 }
 
-/// Counts a page for the member's rate limit, and refuses it if the limit is reached (rules:
-/// limits#rate-limits).
+/// Counts a page request for the member's rate limit. Refuses the request if the limit is reached
+/// (rules: limits#rate-limits).
 fn counted(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     let service = &request.service;
     let Some(PageLimits(limits)) = service.app_state.extension() else {
@@ -125,7 +126,8 @@ pub(super) fn routes(service: &Arc<Service>) -> Router {
     let routes = by_path
         .into_iter()
         .fold(Router::new(), |routes, (path, methods)| {
-            // An unsupported method gets the same 404 page as an unknown path.
+            // A request with a method that the path does not support gets the same 404 page as an
+            // unknown path.
             routes.route(&format!("{BASE}{path}"), methods.fallback(lost))
         });
     routes
@@ -151,7 +153,8 @@ async fn enter(
         .unwrap_or_default();
     let signed_in = people::signed_in(&service, &parts.headers, id).await;
     let is_post = page.method == Method::POST;
-    // A form without a session is read only to return it, so its size and rate are limited.
+    // A form without a session is read only so that it can be returned. So its size and its rate
+    // are limited.
     let body = match &signed_in {
         Ok(Some(signed_in)) => {
             if let Some(receiving) = parts.extensions.get::<Receiving>() {
@@ -256,7 +259,7 @@ async fn enter(
     )
 }
 
-/// Returns the page for a refusal. If the form can be sent again later, the page contains the typed
+/// Returns the page for a refusal. If the same form can succeed later, the page contains the typed
 /// values.
 fn refused(
     request: &ConsoleRequest,
@@ -279,8 +282,9 @@ fn refused(
     frame::refusal(request, refusal)
 }
 
-/// Runs a page if the member may call its operations. For a form this check is left to the
-/// operation, so that a refused form keeps its values.
+/// Handles a request with a page. For a GET request, first checks that the member may call the
+/// page's operations. For a form, the operation itself checks this, so that a refused form is shown
+/// with its values.
 async fn answered(request: &ConsoleRequest, page: &ScreenPage) -> Result<Response, ConsoleRefusal> {
     if page.method == Method::GET {
         request
@@ -293,7 +297,8 @@ async fn answered(request: &ConsoleRequest, page: &ScreenPage) -> Result<Respons
     (page.run)(request).await
 }
 
-/// Redirects a browser to the console. Other clients get a 404, as for any unknown path.
+/// Redirects a browser to the console. Any other client gets a 404 response, as for an unknown
+/// path.
 async fn root(State(service): ConsoleService, request: HttpRequest) -> Response {
     let is_browser = request.headers().get_all(ACCEPT).iter().any(|kinds| {
         kinds
@@ -316,7 +321,7 @@ fn plain(value: &str) -> String {
     value.replace("\r\n", "\n")
 }
 
-/// Responds to every unknown path and method with a 404 page.
+/// Responds to an unknown path or an unsupported method with a 404 page.
 async fn lost(State(service): ConsoleService, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let id = request_id(&parts);

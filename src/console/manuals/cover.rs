@@ -1,5 +1,5 @@
-//! The cover of a manual: an icon, or a photo if the service has a photo provider. The member
-//! searches for both.
+//! The cover of a manual. It is an icon, or a photo if the service has a photo provider. The member
+//! searches for either by a word.
 
 use askama::Template;
 use axum::response::Response;
@@ -16,14 +16,16 @@ use crate::manuals::{SEARCH_COVER_ICONS, SEARCH_STOCK_PHOTOS, StockPhoto, StockP
 use crate::page::icon;
 use crate::words::fill;
 
-/// Maximum number of icons on a page: `MOST_ICONS` on a page without photos, `FEWER_ICONS` on a
-/// page with photos.
+/// Maximum number of icons on the page. `MOST_ICONS` applies if the page shows no photos, and
+/// `FEWER_ICONS` if it does.
 const MOST_ICONS: usize = 100;
 const FEWER_ICONS: usize = 48;
-/// Maximum number of photos on a page, and maximum number of pages.
+/// `MOST_PHOTOS` is the maximum number of photos on a page of results. `MOST_PAGES` is the maximum
+/// number of such pages.
 const MOST_PHOTOS: usize = 12;
 const MOST_PAGES: u64 = 100;
-/// Maximum length of an address from the photo provider, in bytes. Longer addresses are not used.
+/// Maximum length in bytes of an address from the photo provider. The console does not use longer
+/// addresses.
 const LONGEST: usize = 1_000;
 
 /// The current cover of a manual, and the link to change it.
@@ -31,7 +33,7 @@ pub struct CurrentCover {
     /// The SVG of the manual's icon. Empty if the manual has no icon.
     pub icon: String,
     pub photo: Option<String>,
-    /// Address of the page where another cover is chosen.
+    /// Address of the page on which the member chooses another cover.
     pub change_address: String,
     /// Label of the link to that page.
     pub choose: &'static str,
@@ -76,11 +78,12 @@ struct ShownPhoto {
     about: String,
     /// The name of the photographer.
     by: String,
-    /// The address of the photographer's page. `None` if the provider sent no usable one.
+    /// The address of the photographer's page. `None` if the provider sent no address, or one that
+    /// is not safe to link to.
     photographer: Option<String>,
 }
 
-/// The photos of a search.
+/// The photos that a search found.
 #[derive(Default)]
 struct FoundCovers {
     photos: Vec<ShownPhoto>,
@@ -100,15 +103,17 @@ struct CoverPage<'v> {
     /// The SVG and the name of each icon.
     icons: Vec<(String, &'static str)>,
     total: usize,
-    /// The photos. `None` if there is no photo provider or no search text.
+    /// The photos that the search found. `None` if there is no photo provider, or if the member
+    /// typed no search text.
     found: Option<FoundCovers>,
-    /// Whether the cover is a photo, which can be removed.
+    /// Whether the current cover is a photo. The page then offers to remove it.
     has_photo: bool,
     problem: Option<String>,
     may_change: bool,
 }
 
-/// Returns an address only if a page may link to it: it must be a web address and not too long.
+/// Returns an address only if a page may link to it. It must be a web address and must not be too
+/// long.
 fn safe(url: &str) -> Option<String> {
     let is_web = ["https://", "http://"]
         .iter()
@@ -239,7 +244,7 @@ pub fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
-/// Sets an icon or a photo as the cover.
+/// Sets the icon or the photo that the member chose as the cover.
 pub fn choose(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let id = request.path_id("id")?;

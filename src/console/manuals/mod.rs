@@ -203,11 +203,12 @@ struct ManualEditorPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
     used: Option<UseCount>,
-    /// A sentence that says when guests see the manual, and the address where that can be changed.
+    /// A sentence that says when guests see the manual, and the address of the page that changes
+    /// this.
     when: Option<(String, String)>,
     /// Whether all seasons of the manual have ended.
     has_ended: bool,
-    /// The cover, and the address where it can be changed.
+    /// The cover, and the address of the page that changes it.
     cover: Option<CurrentCover>,
     changed: Option<LatestChanges>,
     placeholders: Placeholders,
@@ -237,7 +238,7 @@ impl Editor for ManualEditor {
         if let Some(stored) = stored {
             let text = stored.text("descriptionId").parse().ok();
             let path = format!("/manuals/{}", stored.id);
-            // A failed preview does not prevent the member from using the form.
+            // The member can use the form even if the preview fails.
             text_preview = FlatTextPreview::of(request, text, &path)
                 .await
                 .unwrap_or_default();
@@ -283,7 +284,7 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
     })
 }
 
-/// Renders Markdown as guests see it. Marks parts that guests do not see.
+/// Renders a Markdown text as guests see it. Marks the parts of the text that guests do not see.
 fn rendered(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         Ok(

@@ -1,4 +1,4 @@
-//! Describes in sentences when guests see a manual, one sentence per rule.
+//! Describes when guests see a manual. Each rule gets one sentence.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub fn sentence(rules: &[Value], request: &ConsoleRequest) -> String {
         .join(" ")
 }
 
-/// Does the same as [`sentence`] for parsed rules.
+/// Returns the same sentences as [`sentence`], for rules that are already parsed.
 pub fn of_typed(rules: &[VisibilityRule], request: &ConsoleRequest) -> String {
     let rules = rules
         .iter()
@@ -27,12 +27,12 @@ pub fn of_typed(rules: &[VisibilityRule], request: &ConsoleRequest) -> String {
     sentence(&rules.collect::<Vec<Value>>(), request)
 }
 
-/// Returns whether the seasons of a manual with these rules are over in every time zone.
+/// Returns whether the seasons of a manual with these rules have ended in every time zone.
 pub fn are_over(rules: &[VisibilityRule], request: &ConsoleRequest) -> bool {
     seasons_are_over(rules, time_format::day_at(request.service.clock.now(), -12))
 }
 
-/// Does the same as [`are_over`] for rules as JSON.
+/// Returns the same as [`are_over`], for rules as JSON.
 pub fn is_over(rules: &[Value], request: &ConsoleRequest) -> bool {
     let rules = rules
         .iter()
@@ -136,8 +136,9 @@ fn of_rule(rule: &Value, request: &ConsoleRequest) -> String {
     }
 }
 
-/// Describes the start or the end of a period: an event of the stay, and the distance from that
-/// event. Returns `None` if the period has no start or no end.
+/// Describes the start or the end of the period in which guests see a manual. The text names an
+/// event of the stay, and the distance from that event. Returns `None` if the period has no start
+/// or no end.
 fn moment(
     rule: &Value,
     [anchor, number, unit]: [&str; 3],

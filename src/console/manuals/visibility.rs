@@ -1,6 +1,6 @@
 //! The form for the visibility rules of a manual. Each category of rules has a section, which is
-//! derived from the schema. If two members change rules at the same time, their changes are merged
-//! rule by rule.
+//! derived from the schema. If two members change rules at the same time, the console merges their
+//! changes for each rule.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,8 +22,8 @@ use crate::console::reply;
 use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::console::screens::ScreenResponse;
 
-/// The fields of a rule, grouped into lines. Read from left to right, the fields of a line make a
-/// sentence.
+/// The fields of a rule, grouped into lines. The fields of a line form a sentence when they are
+/// read from left to right.
 const LINES: &[&[&str]] = &[
     &["daysBefore", "daysBeforeTimeUnit", "startDateRelativeType"],
     &["daysAfter", "daysAfterTimeUnit", "endDateRelativeType"],
@@ -34,7 +34,7 @@ const LINES: &[&[&str]] = &[
     &["excludedBookingSources"],
 ];
 
-/// A category of rules: name, description, and fields in lines.
+/// A category of rules: its name, its description, and its fields in lines.
 type RuleCategoryFields = (String, String, Vec<Vec<FieldSpec>>);
 
 /// Returns the categories of rules.
@@ -71,7 +71,7 @@ struct RuleItem {
     is_on: bool,
     lines: Vec<Vec<Control>>,
     errors: Vec<String>,
-    /// The other member's version, if both members changed the rule.
+    /// The version that another member saved, if both members changed the rule.
     theirs: Option<String>,
 }
 
@@ -82,16 +82,16 @@ struct VisibilityPage<'v> {
     action: String,
     hidden: ConsoleFields,
     rules: Vec<RuleItem>,
-    /// A sentence that says when guests see the manual with the stored rules.
+    /// A sentence that says when guests see the manual, according to the stored rules.
     when: String,
     problems: Vec<String>,
     note: Option<&'static str>,
-    /// A sentence about the stored rules. `None` if no other member has changed them.
+    /// A sentence about the stored rules, if another member has changed them. `None` otherwise.
     theirs: Option<String>,
     may_change: bool,
 }
 
-/// Returns the name of the form field that switches a category of rules on.
+/// Returns the name of the checkbox that switches a category of rules on.
 fn switch(category: &str) -> String {
     format!("use.{category}")
 }
@@ -114,7 +114,7 @@ fn updated_at(stored: &StoredResource) -> String {
         .to_owned()
 }
 
-/// The messages and the other member's versions that the page shows besides the form.
+/// The messages and the versions of other members that the page shows in addition to the form.
 #[derive(Default)]
 struct VisibilityExtras {
     status: u16,
@@ -122,11 +122,12 @@ struct VisibilityExtras {
     errors: HashMap<String, Vec<String>>,
     note: Option<&'static str>,
     theirs: Option<String>,
-    /// The version that another member saved of each rule that both members changed, by category.
+    /// For each rule that both members changed, the version that the other member saved. The key is
+    /// the category of the rule.
     both: HashMap<String, String>,
 }
 
-/// Returns the form fields of these rules.
+/// Returns the form fields that show these rules.
 fn filled(rules: &[Value], categories: &[RuleCategoryFields]) -> ConsoleFields {
     let mut fields = ConsoleFields::new();
     for (category, _, lines) in categories {
@@ -148,7 +149,7 @@ fn filled(rules: &[Value], categories: &[RuleCategoryFields]) -> ConsoleFields {
     fields
 }
 
-/// Reads a rule from a form: whether it is switched on, and its fields.
+/// Reads a rule from a form. The result says whether the rule is switched on, and has its fields.
 fn rule_in(
     category: &str,
     lines: &[Vec<FieldSpec>],
@@ -167,7 +168,8 @@ fn rule_in(
     )
 }
 
-/// The state of the rules when the form was opened: the rules, and the time of their last change.
+/// The rules at the moment when the member opened the form, and the time of their last change
+/// before that.
 struct OpenedRules {
     rules: Vec<Value>,
     updated_at: String,
@@ -287,8 +289,8 @@ pub fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Merges the typed rules with the stored ones. Also returns the other member's version of each
-/// rule that both members changed.
+/// Merges the typed rules with the stored rules. For each rule that both members changed, also
+/// returns the version that the other member saved.
 fn merged(
     request: &ConsoleRequest,
     was: &[Value],

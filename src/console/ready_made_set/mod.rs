@@ -1,5 +1,6 @@
-//! The ready-made set: steps and manuals that most hosts need, created at once in the languages of
-//! the organization. They are inactive until a member checks and activates them.
+//! The ready-made set: steps and manuals that most hosts need. The console creates all of them at
+//! once, in the languages of the organization. They are inactive until a member has checked and
+//! activated them.
 
 use askama::Template;
 use axum::response::Response;
@@ -14,7 +15,7 @@ use super::request::ConsoleRequest;
 use super::screens::ScreenResponse;
 use crate::translations::ENGLISH;
 
-/// The operations with which the console creates the set.
+/// The operations that the console calls to create the set.
 pub const NEEDS: &[&str] = &[
     "createTranslation",
     "createPrecheckStep",
@@ -24,10 +25,10 @@ pub const NEEDS: &[&str] = &[
 /// The path of the page, below the console.
 pub const PATH: &str = "/ready-set";
 
-/// A function that returns one text of the set in a language.
+/// A function that returns one text of the set in the language of its argument.
 type ReadyText = fn(&ReadyWords) -> &'static str;
 
-/// A manual of the set: internal name, icon, title and text.
+/// A manual of the set: its internal name, its icon, its title and its text.
 struct ReadyManual {
     nickname: &'static str,
     icon: &'static str,
@@ -61,8 +62,8 @@ static MANUALS: [ReadyManual; 3] = [
 struct ReadySet<'v> {
     frame: ConsoleFrame<'v>,
     action: String,
-    /// The idempotency key of the form. If creating the set fails in the middle, sending the form
-    /// again creates only the missing parts.
+    /// The idempotency key of the form. If only a part of the set could be created, sending the
+    /// form again creates the other parts.
     key: String,
     problem: Option<String>,
 }
@@ -77,7 +78,7 @@ fn page(request: &ConsoleRequest, problem: Option<(u16, String)>) -> Response {
     reply::page_of_template(request, problem.map_or(200, |(status, _)| status), &page)
 }
 
-/// Shows the content of the set before it is created.
+/// Shows what the set contains, before the member creates it.
 pub fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { Ok(page(request, None)) })
 }
@@ -85,7 +86,8 @@ pub fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
 /// Creates the steps and the manuals of the set.
 pub fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        // If the member may not create all parts of the set, none is created.
+        // The console checks all permissions first. So a member who may not create every part of
+        // the set creates none.
         for operation in NEEDS {
             request.require(operation)?;
         }
@@ -155,7 +157,7 @@ async fn create_all(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     Ok(())
 }
 
-/// Creates a text in the languages of the organization. Returns its id.
+/// Creates a text in all languages of the organization. Returns the id of the text.
 async fn text(
     request: &ConsoleRequest,
     source: &str,

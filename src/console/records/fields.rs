@@ -6,11 +6,11 @@ use crate::console::form::{FieldSpec, InputKind as Control, of_object};
 use crate::console::request::ConsoleRequest;
 use crate::records::RecordKind;
 
-/// The lists of targets that an instruction can apply to.
+/// The operations that list the targets to which an instruction can apply.
 const PLACES: &str = "listProperties+listPropertyGroups+listTags";
 
-/// Returns the fields of a kind that a form can edit, including a flat's custom fields. `stored` is
-/// the stored record; `None` for a new one.
+/// Returns the fields of a record kind that a form can change, including the custom fields of a
+/// flat. `stored` is the stored record; `None` for a new record.
 pub(super) async fn specs(
     request: &ConsoleRequest,
     kind: RecordKind,
@@ -23,15 +23,16 @@ pub(super) async fn specs(
     specs
 }
 
-/// Returns the fields of a kind that its schema describes. `stored` is the stored record; `None`
-/// for a new one.
+/// Returns the fields that the schema of a record kind describes. `stored` is the stored record;
+/// `None` for a new record.
 fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<FieldSpec> {
     let mut specs = of_object(&kind.form_schema(), None);
     for spec in &mut specs {
         if spec.name == "name" && repeats_label(&spec.summary) {
             spec.summary.clear();
         }
-        // The form does not show the stored value of a secret. A new record has no stored value.
+        // The form does not show the stored value of a secret. A new record has no stored value, so
+        // its form is not affected.
         let is_withheld = kind.withheld_fields().contains(&spec.name);
         spec.is_readable = !is_withheld || stored.is_none();
         let named = kind
@@ -41,7 +42,8 @@ fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Field
         if let Some(list) = named.and_then(|reference| list_of(reference.to)) {
             spec.kind = match spec.kind {
                 Control::Lines | Control::References(_) => {
-                    // An empty list and null have the same meaning, so the field has no switch.
+                    // For this field an empty list means the same as null. So the form needs no
+                    // checkbox that says whether the field has a value.
                     spec.is_nullable = false;
                     Control::References(list.to_owned())
                 }
@@ -77,7 +79,7 @@ fn repeats_label(summary: &str) -> bool {
             .is_some_and(|thing| !thing.contains(' '))
 }
 
-/// The fields with several lines. All other text fields have one line.
+/// The text fields that the form shows with several lines. All others have one line.
 const LONG: [&str; 4] = ["address", "description", "text", "value"];
 
 fn in_lines(specs: &mut [FieldSpec]) {
@@ -97,8 +99,8 @@ fn in_lines(specs: &mut [FieldSpec]) {
 /// The fields of a guest, in the order of the form.
 const GUEST: [&str; 5] = ["firstName", "lastName", "email", "phone", "language"];
 
-/// Returns the fields with which a kind's form begins. Other required fields follow, then all other
-/// fields.
+/// Returns the fields that come first in the form of a record kind. The other required fields
+/// follow, then all remaining fields.
 const fn order(kind: RecordKind) -> &'static [&'static str] {
     match kind {
         RecordKind::Property => &[
@@ -133,11 +135,11 @@ fn sort(specs: &mut [FieldSpec], first: &[&str]) {
     specs.sort_by_key(|spec| (place(spec).unwrap_or(first.len()), !spec.is_required));
 }
 
-/// The field of a flat that holds its values of custom fields.
+/// The field of a flat with the values of the custom fields.
 const CUSTOM: &str = "customFields";
 
-/// Returns the field with a flat's values of the organization's custom fields. `None` if there are
-/// none.
+/// Returns a field for the values that a flat has in the organization's custom fields. Returns
+/// `None` if the organization has no custom fields.
 async fn custom_fields(request: &ConsoleRequest) -> Option<FieldSpec> {
     let fields: Vec<Value> = request.get("listCustomFields", json!({})).await.ok()?;
     let part = |field: &Value| FieldSpec {
@@ -148,7 +150,7 @@ async fn custom_fields(request: &ConsoleRequest) -> Option<FieldSpec> {
     (!parts.is_empty()).then(|| plain(CUSTOM, Control::Object(parts)))
 }
 
-/// Returns an optional field without a summary.
+/// Returns the description of an optional field without a help text.
 fn plain(name: &str, kind: Control) -> FieldSpec {
     FieldSpec {
         name: name.to_owned(),
@@ -165,7 +167,8 @@ fn plain(name: &str, kind: Control) -> FieldSpec {
     }
 }
 
-/// Returns the operation that lists the records of a kind.
+/// Returns the operation that lists the records of a kind. Returns `None` if no operation lists
+/// them.
 const fn list_of(kind: RecordKind) -> Option<&'static str> {
     match kind {
         RecordKind::Property => Some("listProperties"),
@@ -264,8 +267,9 @@ mod tests {
                     _ => Vec::new(),
                 };
                 for name in parts.into_iter().chain([spec]).map(|spec| spec.name) {
-                    // A field that the label tables lack has the label that is derived from its
-                    // name in every language.
+                    // If the label tables lack a field, all languages show the English label that
+                    // is derived from its name. So equal labels mean that the tables lack the
+                    // field.
                     let [english, spanish, french] =
                         ["en", "es", "fr"].map(|language| labels::label(language, &name));
                     if english == spanish && spanish == french {

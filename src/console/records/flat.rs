@@ -19,16 +19,16 @@ use crate::words::fill;
 const STAYS: &str = "listReservations";
 const CODES: &str = "listCodes";
 
-/// Maximum number of rows in a section.
+/// Maximum number of rows that a section shows.
 const MOST: usize = 8;
-/// Maximum number of rows that are read to find those that the section shows.
+/// Maximum number of rows that a section reads. It shows those that match.
 const MOST_READ: usize = 100;
 
 /// A section of a flat's page, such as its manuals.
 pub(super) struct FlatPart {
     pub title: &'static str,
     pub rows: Vec<PartRow>,
-    /// A sentence about further rows. `None` if the section shows all rows.
+    /// A sentence about the rows that the section does not show. `None` if it shows all rows.
     pub more: Option<String>,
     /// The label and the address of each link below the rows.
     pub ways: Vec<(&'static str, String)>,
@@ -41,7 +41,7 @@ pub(super) struct PartRow {
     pub way: Option<String>,
 }
 
-/// The data of a flat that its sections use.
+/// The data of a flat that several sections use.
 struct Flat<'s> {
     request: &'s ConsoleRequest,
     id: String,
@@ -50,7 +50,7 @@ struct Flat<'s> {
     is_open: bool,
 }
 
-/// Reads the parts of a flat. Parts that the member may not read are left out.
+/// Reads the sections of a flat's page. Omits the sections that the member may not read.
 pub(super) async fn parts(
     request: &ConsoleRequest,
     id: Uuid,
@@ -82,7 +82,7 @@ pub(super) async fn parts(
 }
 
 impl Flat<'_> {
-    /// Builds a section from the first of these rows.
+    /// Builds a section that shows the first of these rows.
     fn part(
         &self,
         title: &'static str,
@@ -193,7 +193,8 @@ impl Flat<'_> {
         Some(self.part(words.manuals.manuals, rows, ways))
     }
 
-    /// Converts steps or manuals into rows. Each item has an id, a name, and whether it is active.
+    /// Converts steps or manuals into rows. Each item of the input has an id, a name, and whether
+    /// it is active.
     fn items<'i>(
         &self,
         items: impl Iterator<Item = (Uuid, &'i str, bool)>,
@@ -212,7 +213,7 @@ impl Flat<'_> {
         items.map(row).collect()
     }
 
-    /// Builds the section with the next stays.
+    /// Builds the section with the stays that come next.
     async fn stays(&self) -> Option<FlatPart> {
         let request = self.request;
         if !request.may(STAYS) {
@@ -251,7 +252,8 @@ impl Flat<'_> {
             return None;
         }
         let arguments = json!({ "propertyId": self.id, "limit": MOST_READ });
-        // The platform may have sent additional fields, so the codes are read as JSON.
+        // The platform may send fields that the type of a door code lacks. So the codes are read as
+        // JSON.
         let codes: Vec<Value> = request.get(CODES, arguments).await.ok()?;
         let words = &request.texts.records;
         let row = |code: &Value| {
@@ -302,7 +304,7 @@ impl Flat<'_> {
         Some(self.part(words.feeds, rows, ways))
     }
 
-    /// Builds the section about the network. The form on the same page changes it.
+    /// Builds the section about the Wi-Fi network. The form on the same page changes the network.
     fn network(&self, name: &str, is_open: bool) -> FlatPart {
         let row = PartRow {
             name: name.to_owned(),

@@ -1,4 +1,5 @@
-//! The import of a CSV file: the upload, a preview of the changes, and the import.
+//! The import of a CSV file. The member uploads the file, checks a preview of the changes, and
+//! starts the import.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::records::RecordKind;
 use crate::tables::{self, IMPORT_RECORDS, Imported, LineResult, TableError, TableLine};
 use crate::words::fill;
 
-/// Maximum number of lines that the preview shows.
+/// Maximum number of lines of the file that the preview shows.
 const MOST_LINES: usize = 100;
 
 #[derive(Template)]
@@ -26,7 +27,7 @@ struct Import<'v> {
     action: String,
     columns: String,
     dates: String,
-    /// The names of the fields that a column can be assigned to.
+    /// The names of the fields that the member can assign to a column of the file.
     fields: String,
     problem: Option<String>,
 }
@@ -52,11 +53,12 @@ async fn form(
     reply::page_of_template(request, problem.map_or(200, |(status, _)| status), &page)
 }
 
-/// Returns the column names of custom fields.
+/// Returns the names under which a file can contain custom fields.
 async fn custom_names(request: &ConsoleRequest) -> Vec<String> {
     let fields: Result<Vec<Value>, ConsoleRefusal> =
         request.get("listCustomFields", json!({})).await;
-    // The list only helps to name columns. If it cannot be read, the form works without it.
+    // The list only helps the member to name columns. So the form is shown even if the list cannot
+    // be read.
     let fields = fields.unwrap_or_default().into_iter();
     fields
         .filter_map(|field| Some(format!("custom.{}", field["name"].as_str()?)))
@@ -84,7 +86,7 @@ struct ImportPreview<'v> {
     errors: Vec<(String, String)>,
     lines: Vec<(String, &'static str, String)>,
     ignored: Option<String>,
-    /// The label of the import button. `None` if nothing can be imported.
+    /// The label of the import button. `None` if the file contains nothing to import.
     submit: Option<String>,
 }
 
@@ -97,7 +99,7 @@ struct ImportDonePage<'v> {
     way: String,
 }
 
-/// Shows the preview of a file, or imports the file.
+/// Shows the preview of an uploaded file, or imports the file.
 pub(super) fn import(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         require(request)?;

@@ -1,7 +1,7 @@
-//! Flats and other records that are kept by hand: a list and a form for every kind, derived from
-//! its schema, and the import of CSV files.
+//! Flats and other records that members enter by hand. Each record kind has a list and a form,
+//! derived from its schema. Members can also import CSV files.
 //!
-//! The kind is in the query (`?kind=tag`). Without it the pages are about flats.
+//! The query names the record kind (`?kind=tag`). Without that parameter the pages are about flats.
 
 mod fields;
 mod flat;
@@ -60,7 +60,7 @@ const PUT: &str = "putRecords";
 const UPDATE: &str = "updateRecord";
 const IMPORT: &str = IMPORT_RECORDS.id();
 
-/// The kinds that the screen shows, in the order of its tabs.
+/// The record kinds that the screen shows, in the order of its tabs.
 const KINDS: [RecordKind; 13] = [
     RecordKind::Property,
     RecordKind::PropertyGroup,
@@ -77,7 +77,7 @@ const KINDS: [RecordKind; 13] = [
     RecordKind::BackgroundCheckAccount,
 ];
 
-/// Returns the kind that the query names.
+/// Returns the record kind that the query names.
 fn kind_of(request: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
     match request.query_parameter("kind") {
         None => Ok(RecordKind::Property),
@@ -89,7 +89,7 @@ fn kind_of(request: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
     }
 }
 
-/// Returns the address of a page about a kind.
+/// Returns the address of a page about a record kind.
 fn address(request: &ConsoleRequest, path: &str, kind: RecordKind) -> String {
     if kind == RecordKind::Property {
         request.address(path)
@@ -98,7 +98,8 @@ fn address(request: &ConsoleRequest, path: &str, kind: RecordKind) -> String {
     }
 }
 
-/// Returns the path of a page about a kind, below the console, with its query.
+/// Returns the path of a page about a record kind. It is relative to the console and includes the
+/// query.
 fn path(path: &str, kind: RecordKind) -> String {
     if kind == RecordKind::Property {
         path.to_owned()
@@ -107,7 +108,7 @@ fn path(path: &str, kind: RecordKind) -> String {
     }
 }
 
-/// Refuses limited members, who may not change records.
+/// Refuses a limited member, because limited members may not change records.
 fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     if request.manages_whole_organization() {
         Ok(())
@@ -136,7 +137,7 @@ fn tabs(request: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {
 struct RecordRow {
     name: String,
     about: String,
-    /// Label of the record's origin. `None` for records kept by hand.
+    /// Label that says where the record comes from. `None` for a record that members enter by hand.
     origin: Option<&'static str>,
     way: String,
 }
@@ -247,11 +248,11 @@ fn row(request: &ConsoleRequest, kind: RecordKind, record: &Value) -> RecordRow 
 struct RecordPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
-    /// Whether the platform manages the record, so that it is read-only.
+    /// Whether the platform manages the record. The form is then read-only.
     is_of_platform: bool,
-    /// Links to further pages about the record: label and address.
+    /// Links to other pages about the record. Each has its label and its address.
     ways: Vec<(&'static str, String)>,
-    /// The sections of a flat's page; empty for other kinds.
+    /// The sections of a flat's page. Empty for any other record kind.
     parts: Vec<FlatPart>,
     remove: Option<String>,
     changed: Option<LatestChanges>,
@@ -335,7 +336,7 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
             let form = form.again(request, Some(&refusal)).await?;
             return Ok(new_page(request, kind, form));
         }
-        // The form contains the id of the new record. So two submissions of one form create one
+        // The form contains the id for the new record. So a form that is sent twice creates one
         // record.
         let id = request
             .form_value("key")
@@ -374,7 +375,8 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Adds the default values of the kind's fields. A typed value replaces the default.
+/// Adds the default values of the record kind's fields. A typed value has precedence over the
+/// default.
 fn completed(
     request: &ConsoleRequest,
     kind: RecordKind,
@@ -386,10 +388,11 @@ fn completed(
     data
 }
 
-/// Fields with a timestamp. Members type them in the organization's time zone, without an offset.
+/// The fields that contain a timestamp. Members type the local time in the organization's time
+/// zone, without an offset.
 const TIMESTAMPS: [&str; 3] = ["bookedAt", "startsAt", "endsAt"];
 
-/// Converts typed local times to timestamps. Returns a refusal if a text is not a time.
+/// Converts the typed local times to timestamps. Returns a refusal if a typed text is not a time.
 fn with_timestamps(
     request: &ConsoleRequest,
     data: &mut Map<String, Value>,
@@ -422,7 +425,8 @@ fn with_timestamps(
     })
 }
 
-/// Shortens the path of each issue to the part below `data`, which is the name of a form field.
+/// Removes the beginning of each issue's path up to `data`. The rest of the path is the name of a
+/// form field.
 fn below_data(mut refusal: ConsoleRefusal) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         if let Some(place) = issue.path.iter().position(|step| step == "data") {
@@ -469,7 +473,7 @@ async fn page(
     let (status, id) = (form.status, stored.id.to_string());
     let is_of_platform = is_of_platform(&stored);
     if is_of_platform {
-        // This page itself explains why the form is read-only.
+        // The page says why the form is read-only, so the form does not need to.
         form.read_only_note = None;
     }
     let words = &request.texts.records;
@@ -630,7 +634,7 @@ pub fn import_stays(request: &ConsoleRequest) -> Option<String> {
         .then(|| address(request, "/flats/import", RecordKind::Reservation))
 }
 
-/// Returns the address of the form of a stay. `None` if the member may not open it.
+/// Returns the address of the form that changes a stay. `None` if the member may not open the form.
 pub fn edit_stay(request: &ConsoleRequest, id: Uuid) -> Option<String> {
     (request.may(LIST) && request.may(READ))
         .then(|| address(request, &format!("/flats/{id}"), RecordKind::Reservation))
