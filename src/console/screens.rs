@@ -1,4 +1,5 @@
-//! The list of all screens, in the order of the navigation. A new screen must be added here.
+//! The list of all screens, in the order of the navigation. A new screen appears only after it has
+//! been added here.
 
 use axum::response::Response;
 use futures_util::future::BoxFuture;
@@ -44,15 +45,15 @@ pub struct Screen {
     /// The group of the navigation that contains the screen.
     pub group: ScreenGroup,
     /// The operation that the screen needs. The navigation hides the screen from members who may
-    /// not call it. `None` means that everyone sees it.
+    /// not call the operation. `None` means that every member sees the screen.
     pub needs: Option<&'static str>,
     pub pages: &'static [ScreenPage],
 }
 
-/// The groups of the navigation.
+/// The groups into which the navigation divides the screens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScreenGroup {
-    /// The navigation does not show the screen; other pages link to it.
+    /// The navigation does not show the screen. Other pages link to it.
     Hidden,
     /// Screens for the daily work with stays.
     Today,
@@ -68,9 +69,9 @@ pub type ScreenResponse<'v> = BoxFuture<'v, Result<Response, ConsoleRefusal>>;
 pub struct ScreenPage {
     /// The name of the page in logs.
     pub name: &'static str,
-    /// The method: GET, or POST for a page that handles a form.
+    /// The HTTP method: GET, or POST for a page that handles a form.
     pub method: Method,
-    /// The path below the console, with `{id}` for an id.
+    /// The path, relative to the console. `{id}` stands for an id.
     pub path: &'static str,
     /// The operations that the page needs. A GET page also needs the operation of its screen.
     pub needs: &'static [&'static str],
@@ -133,9 +134,9 @@ impl ScreenPage {
 pub struct ScreenAddress {
     /// The name of the page in logs.
     pub name: &'static str,
-    /// The method: GET, or POST for a page that handles a form.
+    /// The HTTP method: GET, or POST for a page that handles a form.
     pub method: Method,
-    /// The path from the root, with `{id}` for an id.
+    /// The path from the root of the server. `{id}` stands for an id.
     pub path: String,
     /// The operations that the page needs.
     pub needs: Vec<&'static str>,
@@ -149,8 +150,8 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
         name: page.name,
         method: page.method.clone(),
         path: format!("{BASE}{}", page.path),
-        // A form lists all operations that it needs. The operation of its screen is not among them:
-        // a member may be allowed to add to a list without being allowed to read it.
+        // For a form, the operation of its screen is not added. A member may be allowed to add to a
+        // list without being allowed to read the list.
         needs: screen
             .needs
             .iter()
@@ -167,8 +168,8 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
         .flat_map(move |screen| screen.pages.iter().map(move |page| of(screen, page)))
 }
 
-/// Returns the address of a resource on the page with this path. Returns `None` if there is no such
-/// page or the member may not open it.
+/// Returns the address of the page at `path` for the resource with this id. Returns `None` if there
+/// is no such page, or if the member may not open it.
 pub fn resource_address(request: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
     let pages = SCREENS
         .iter()
@@ -213,8 +214,8 @@ mod tests {
         }
     }
 
-    /// The permission tests read the operations of a form to know who is refused. Two forms have no
-    /// write operation, because they change nothing.
+    /// The permission tests read the operations of a form to know which members it refuses. Two
+    /// forms name no write operation, because they change nothing.
     #[test]
     fn every_form_except_two_names_a_write_operation() {
         let writes = |id: &str| {

@@ -1,4 +1,4 @@
-//! The search by name: results grouped by type, each with a link to its page.
+//! The search by name. The page groups the results by type, and each result links to its page.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::words::ConsoleWords;
 use crate::search::{FoundRow, FoundType, SEARCH};
 use crate::words::fill;
 
-/// The screen of the search. The search field of every page sends to it.
+/// The screen of the search. The search field on every page opens this screen.
 pub static SCREEN: Screen = Screen {
     path: "/search",
     icon: "search",
@@ -25,13 +25,13 @@ pub static SCREEN: Screen = Screen {
     pages: &[ScreenPage::get("getSearchScreen", "/search", show)],
 };
 
-/// The separator between guest, flat and date in the name of a stay.
+/// The separator between the guest, the flat and the date in the name of a stay.
 const SEPARATOR: &str = " · ";
-/// Maximum number of results.
+/// Maximum number of results that the page shows.
 const MOST: usize = 50;
 
-/// A type of result: the type, the title of its group, and the path of the page for one result.
-/// Some types have no page.
+/// A type of result: the type itself, the title of its group, and the path of the page that shows
+/// such a result. Some types have no page.
 type ResultKind = (
     FoundType,
     fn(&ConsoleWords) -> &'static str,
@@ -78,7 +78,7 @@ const KINDS: [ResultKind; 9] = [
     (FoundType::Tag, |words| words.search.tag, None),
 ];
 
-/// A group of results of one type: name and address of each.
+/// A group of results of one type. Each result has its name and its address.
 struct ResultGroup {
     title: &'static str,
     found: Vec<(String, Option<String>)>,
@@ -94,8 +94,8 @@ struct SearchPage<'v> {
     is_cut: bool,
 }
 
-/// Returns the name of a result. The name of a stay ends with the day of its arrival, which is
-/// formatted.
+/// Returns the name of a result. For a stay, the search operation returns a name that ends with the
+/// day of arrival. That day is formatted for the member's language.
 fn called(request: &ConsoleRequest, found: &FoundRow) -> String {
     match found
         .name

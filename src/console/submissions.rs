@@ -1,5 +1,5 @@
-//! Pre-check-in submissions: the list, a single submission with answers and files, and the decision
-//! of the staff.
+//! Pre-check-in submissions: the list, the page of a submission with answers and files, and the
+//! decision of the staff about it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -57,10 +57,10 @@ const LIST: &str = LIST_PRECHECKIN_SUBMISSIONS.id();
 const APPROVE: &str = "approvePrecheckin";
 const REQUEST: &str = "requestPrecheckinChanges";
 
-/// The message of the operation about a failed background check.
+/// The message with which the operation reports that a background check failed.
 const FAILED: &str = "The background check failed.";
 
-/// The filters of the list by status, in the order of the tabs.
+/// The statuses by which the tabs filter the list, in the order of the tabs.
 const STATUSES: [&str; 4] = ["in_review", "changes_requested", "approved", "all"];
 
 /// Reads the submission of a stay.
@@ -72,15 +72,16 @@ pub async fn read(
     request.read(GET_PRECHECKIN_SUBMISSION, arguments).await
 }
 
-/// Returns a sentence on the steps that are open to the guest again; `None` if there are none.
+/// Returns a sentence on the steps that the guest can change again. Returns `None` if there are
+/// none.
 pub fn opened(request: &ConsoleRequest, one: &PrecheckinSubmission) -> Option<String> {
     let count = one.open_steps.len();
     let words = &request.texts.submissions;
     (count > 0).then(|| fill(words.opened, &[("n", &count.to_string())]))
 }
 
-/// Returns the number of complete steps, and the number of all steps. Counts only the steps that
-/// the guest sees.
+/// Returns the number of complete steps, and the number of all steps. Counts only steps that the
+/// guest sees.
 pub fn progress(one: &ReviewedSubmission) -> (usize, usize) {
     let asked = || one.steps.iter().filter(|step| step.is_shown);
     (
@@ -94,7 +95,7 @@ pub struct SubmissionRow {
     pub guest: String,
     pub about: String,
     pub since: Option<FormattedTime>,
-    /// A sentence about the steps that are open to the guest again.
+    /// A sentence about the steps that the guest can change again.
     pub opened: Option<String>,
     pub status: (&'static str, &'static str),
     pub way: String,
@@ -131,14 +132,14 @@ impl SubmissionRow {
 #[template(path = "console/submissions.html")]
 struct SubmissionList<'v> {
     frame: ConsoleFrame<'v>,
-    /// The tabs: label, address, and whether the tab is selected.
+    /// The tabs. Each has its label, its address, and whether it is selected.
     tabs: Vec<(&'static str, String, bool)>,
     path: String,
     status: &'static str,
     flat: FlatFilter,
     rows: Vec<SubmissionRow>,
     paging: Paging,
-    /// Label and address of the link in an empty list.
+    /// Label and address of the link that the page shows if the list is empty.
     next_action: Option<(&'static str, String)>,
 }
 
@@ -212,30 +213,30 @@ struct ShownStep {
     state: (&'static str, &'static str),
     is_shown: bool,
     is_open: bool,
-    /// Whether another system completes the step and has not reported progress.
+    /// Whether another system completes the step but has not reported any progress yet.
     is_elsewhere: bool,
     progress: Option<ShownProgress>,
     answers: Vec<AnswerLine>,
     is_cut: bool,
     acceptance: Option<ShownAcceptance>,
     files: Vec<ShownFile>,
-    /// Whether the member ticked the step to send it back.
+    /// Whether the member ticked the step, to send it back to the guest.
     is_ticked: bool,
 }
 
 /// The record of an accepted agreement, as the page shows it.
 struct ShownAcceptance {
     when: FormattedTime,
-    /// A line with the language and the hash of the accepted text.
+    /// A line with the language of the accepted text, and a hash of that text.
     about: Option<String>,
     signed_name: Option<String>,
     /// The text that the guest accepted.
     text: Option<String>,
-    /// Whether the current text of the agreement differs from the accepted one.
+    /// Whether the text of the agreement has changed since the guest accepted it.
     is_outdated: bool,
 }
 
-/// A flag as the page shows it: title of its step, and reason.
+/// A flag as the page shows it: the title of the step that caused it, and the reason.
 struct ShownFlag {
     step: Option<String>,
     text: String,
@@ -273,7 +274,7 @@ struct SubmissionPage<'v> {
     frame: ConsoleFrame<'v>,
     one: Arc<ReviewedSubmission>,
     status: (&'static str, &'static str),
-    /// A sentence about the steps that are open to the guest again.
+    /// A sentence about the steps that the guest can change again.
     opened: Option<String>,
     arrival: String,
     submitted: Option<FormattedTime>,
@@ -282,11 +283,11 @@ struct SubmissionPage<'v> {
     stay: String,
     steps: Vec<ShownStep>,
     flags: Vec<ShownFlag>,
-    /// The address to which the approval is sent. `None` if there is nothing to decide or the
+    /// The address to which the approval is sent. `None` if nothing waits for a decision, or if the
     /// member may not decide.
     approve: Option<String>,
     /// The address to which a request for changes is sent. Staff can request changes until
-    /// check-in, even after the approval.
+    /// check-in, even after they have approved the submission.
     ask: Option<String>,
     message: String,
     problem: Option<FailureProblem>,
@@ -296,7 +297,8 @@ struct SubmissionPage<'v> {
     changed: Option<LatestChanges>,
 }
 
-/// The error of a refused decision: a sentence of the console, and the messages of the operation.
+/// The reason why a decision was refused: a sentence of the console, and the messages of the
+/// operation.
 struct FailureProblem {
     text: &'static str,
     messages: Vec<String>,
@@ -385,7 +387,8 @@ fn shown_step(
     }
 }
 
-/// Shows a submission. After a refused decision, the page contains the typed values and the reason.
+/// Shows a submission. If a decision was refused, the page contains the typed values and the reason
+/// for the refusal.
 async fn page(
     request: &ConsoleRequest,
     refused: Option<ConsoleRefusal>,
@@ -407,7 +410,8 @@ async fn page(
     let waivers = answers::waivers(request, answers.iter()).await;
     let path = format!("/submissions/{}", item.reservation_id);
     let is_kept = !request.fields.is_empty() && !request.may_write();
-    // A form with a typed decision stays open, even if the status has changed in the meantime.
+    // If the member has typed a decision, the page shows its form even if the status has changed in
+    // the meantime.
     let is_typed = refused.is_some() || is_kept;
     let may_decide = request.may(APPROVE) && request.may(REQUEST);
     let is_approved_ahead = item.status == PrecheckinStatus::Approved && {
@@ -472,8 +476,8 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
-/// Sends a decision. Afterwards redirects to the submission, or shows the form again with the
-/// error.
+/// Sends a decision to the operation. If the operation accepts it, redirects to the submission.
+/// Otherwise shows the form again with the error.
 async fn decide(
     request: &ConsoleRequest,
     operation: &str,

@@ -1,4 +1,4 @@
-//! Reads and writes the texts of resources, in batches.
+//! Reads and writes the texts of resources. One call reads many texts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::translations::{
 };
 use crate::words::own_name;
 
-/// `MOST` is the maximum number of texts that one request reads in one language. `MOST_TEXTS` is
-/// the maximum for a request that reads all languages.
+/// `MOST` is the maximum number of texts that one call reads in a single language. `MOST_TEXTS` is
+/// the maximum number of texts that are read in all languages.
 const MOST: usize = 500;
 const MOST_TEXTS: usize = 20;
 
-/// Reads texts in the language of the page, or in the nearest language that exists. Texts that
-/// cannot be read are left out.
+/// Reads texts in the language of the page. A text without that language is read in the nearest
+/// language that it has. Omits texts that cannot be read.
 pub async fn texts(
     request: &ConsoleRequest,
     ids: impl Iterator<Item = Uuid>,
@@ -28,7 +28,7 @@ pub async fn texts(
     texts_in(request, request.language, ids).await
 }
 
-/// Reads texts in this language. Omits texts that cannot be read.
+/// Reads texts in the language `language`. Omits texts that cannot be read.
 pub async fn texts_in(
     request: &ConsoleRequest,
     language: &str,
@@ -39,8 +39,8 @@ pub async fn texts_in(
         .unwrap_or_default()
 }
 
-/// Reads texts for a form. Returns an error if a text cannot be read. An empty field in place of
-/// the text would delete the text when the member saves the form.
+/// Reads texts for a form. Returns an error if a text cannot be read. If the form showed an empty
+/// field instead of the text, saving the form would delete the text.
 pub async fn texts_of_form(
     request: &ConsoleRequest,
     language: &str,
@@ -56,8 +56,8 @@ pub async fn texts_of_form(
     Ok(results)
 }
 
-/// Writes a text in a language. All forms write existing texts with this function. The caller has
-/// checked that the text may be overwritten ([`super::merge`]).
+/// Writes a text in one language. Every form writes existing texts with this function. The caller
+/// must have checked that the stored text may be overwritten ([`super::merge`]).
 pub async fn write(
     request: &ConsoleRequest,
     id: &str,
@@ -73,7 +73,7 @@ pub async fn write(
         .map(drop)
 }
 
-/// Deletes the version of a text in one language.
+/// Deletes a text in one language. Its other languages do not change.
 pub async fn remove(
     request: &ConsoleRequest,
     id: Uuid,
@@ -88,7 +88,7 @@ pub async fn remove(
         .map(drop)
 }
 
-/// Returns the texts of a source table that a resource shows.
+/// Returns the texts that a resource shows, and that belong to a source table.
 pub async fn texts_of(
     request: &ConsoleRequest,
     table: &str,
@@ -98,34 +98,34 @@ pub async fn texts_of(
     request.read(LIST_SHOWN_TEXTS, arguments).await
 }
 
-/// `LANGUAGES` is the maximum number of languages shown of a text, `LETTERS` the maximum number of
-/// characters of each.
+/// `LANGUAGES` is the maximum number of languages in which the page shows a text. `LETTERS` is the
+/// maximum number of characters that it shows in each language.
 const LANGUAGES: usize = 12;
 const LETTERS: usize = 160;
 
 /// A text in all languages of the organization.
 pub struct TextWithVersions {
-    /// Label of the field that uses the text.
+    /// Label of the field that refers to the text.
     pub field: String,
-    /// Address of the page that edits the text.
+    /// Address of the page that changes the text.
     pub edit_address: Option<String>,
     pub versions: Vec<TextInLanguage>,
 }
 
-/// The version of a text in one language.
+/// A text in one language.
 pub struct TextInLanguage {
     pub language: String,
     pub name: String,
     /// The beginning of the text. `None` if the text does not exist in this language.
     pub text: Option<String>,
     pub is_machine: bool,
-    /// Whether the English text has changed since this version was written.
+    /// Whether the English text has changed since the text in this language was written.
     pub is_outdated: bool,
 }
 
 impl TextWithVersions {
-    /// Reads texts in all languages, each with the label of its field. Returns none if they cannot
-    /// be read.
+    /// Reads texts in all languages, each with the label of the field that refers to it. Returns no
+    /// texts if they cannot be read.
     pub async fn all(request: &ConsoleRequest, texts: &[(String, Uuid)]) -> Vec<Self> {
         let texts = &texts[..texts.len().min(MOST_TEXTS)];
         if texts.is_empty() {

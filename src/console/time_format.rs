@@ -7,13 +7,13 @@ use jiff::tz::{Offset, TimeZone};
 
 use super::request::ConsoleRequest;
 
-/// A timestamp: in ISO 8601 for programs, and in words.
+/// A timestamp in two forms: in ISO 8601 for programs, and in words for members.
 pub struct FormattedTime {
     pub iso: String,
     pub text: String,
 }
 
-/// Formats a moment from an operation's answer, in UTC.
+/// Formats a moment from an operation's answer. The words show the time in UTC.
 pub fn of(request: &ConsoleRequest, at: Moment) -> FormattedTime {
     FormattedTime {
         iso: at.to_string(),
@@ -21,7 +21,7 @@ pub fn of(request: &ConsoleRequest, at: Moment) -> FormattedTime {
     }
 }
 
-/// Formats a moment that may be missing.
+/// Formats a moment that an operation's answer may lack.
 pub fn of_any(request: &ConsoleRequest, at: Option<Moment>) -> Option<FormattedTime> {
     at.map(|at| of(request, at))
 }
@@ -35,8 +35,8 @@ fn in_words(request: &ConsoleRequest, at: Timestamp) -> String {
     )
 }
 
-/// Formats a moment from the text of an operation's answer, in UTC. Text that cannot be parsed is
-/// shown unchanged.
+/// Formats a moment that an operation's answer contains as text. The words show the time in UTC. A
+/// text that cannot be parsed is shown as it is.
 pub fn timestamp(request: &ConsoleRequest, at: &str) -> FormattedTime {
     FormattedTime {
         iso: at.to_owned(),
@@ -46,18 +46,18 @@ pub fn timestamp(request: &ConsoleRequest, at: &str) -> FormattedTime {
     }
 }
 
-/// Formats a day from an operation's answer.
+/// Formats a day from an operation's answer in words.
 pub fn date(request: &ConsoleRequest, day: Date) -> String {
     request.dates().full(day)
 }
 
-/// Formats a day from the text of an operation's answer.
+/// Formats a day that an operation's answer contains as text.
 pub fn day(request: &ConsoleRequest, day: &str) -> String {
     day.parse()
         .map_or_else(|_| day.to_owned(), |day| date(request, day))
 }
 
-/// Formats a range of dates without years.
+/// Formats a range of dates in words, without their years.
 pub fn days_of_any_year(request: &ConsoleRequest, from: &str, until: &str) -> String {
     match (from.parse::<Date>(), until.parse::<Date>()) {
         (Ok(first), Ok(last)) => request.dates().days_of_any_year(first, last),
@@ -65,7 +65,7 @@ pub fn days_of_any_year(request: &ConsoleRequest, from: &str, until: &str) -> St
     }
 }
 
-/// Formats a range of dates, with years that are not the current year.
+/// Formats a range of dates in words. The text contains each year that is not the current year.
 pub fn days(request: &ConsoleRequest, from: &str, until: &str) -> String {
     let (Ok(first), Ok(last)) = (from.parse::<Date>(), until.parse::<Date>()) else {
         return format!("{from} – {until}");
@@ -73,15 +73,15 @@ pub fn days(request: &ConsoleRequest, from: &str, until: &str) -> String {
     request.dates().days(first, last, today(request))
 }
 
-/// Returns the current date in UTC. An organization can have flats in several time zones, so no
-/// flat's date would be right.
+/// Returns the current date in UTC. The flats of an organization can be in several time zones, so
+/// the date at one flat can be wrong for another.
 pub fn today(request: &ConsoleRequest) -> Date {
     TimeZone::UTC
         .to_datetime(request.service.clock.now())
         .date()
 }
 
-/// Returns the date of a timestamp at an offset from UTC in hours.
+/// Returns the date of a timestamp at an offset from UTC. The offset is in hours.
 pub fn day_at(at: Timestamp, hours: i8) -> Date {
     Offset::constant(hours).to_datetime(at).date()
 }
@@ -95,13 +95,13 @@ pub fn is_today_or_tomorrow(day: &str, now: Timestamp, zone: &TimeZone) -> bool 
     })
 }
 
-/// Formats a timestamp for an input field, in a time zone.
+/// Formats a timestamp as the value of an input field. The field shows local time in `zone`.
 pub fn for_input(at: Timestamp, zone: &TimeZone) -> String {
     zone.to_datetime(at).strftime("%Y-%m-%dT%H:%M").to_string()
 }
 
-/// Converts a typed local date and time into a timestamp for operations. Returns `None` if the text
-/// is not valid.
+/// Converts a typed local date and time into the timestamp that operations accept. Returns `None`
+/// if the text is not a date and time.
 pub fn parse_local(text: &str, zone: &TimeZone) -> Option<String> {
     let local: DateTime = text.trim().parse().ok()?;
     let at = zone.to_timestamp(local).ok()?;

@@ -1,5 +1,5 @@
-//! Texts in all languages: a list for each kind of resource, and a page that edits a text in all
-//! languages.
+//! Texts in all languages: a list of texts for each kind of resource, and a page that changes one
+//! text in all languages.
 
 use std::collections::HashMap;
 
@@ -41,8 +41,8 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// A kind of resource that has texts: source table, list operation, and field with the name of the
-/// resource.
+/// A kind of resource that has texts. It has a source table, the operation that lists the
+/// resources, and the field with a resource's name.
 struct TextSource {
     word: &'static str,
     /// The path of the screen that shows these resources.
@@ -104,7 +104,7 @@ static SOURCES: [TextSource; 6] = [
     },
 ];
 
-/// Maximum number of characters of a text in the list.
+/// Maximum number of characters of a text that the list shows.
 const MAX_SHOWN: usize = 160;
 
 /// A text, as the page of the list shows it.
@@ -130,15 +130,17 @@ struct TextList<'v> {
     tabs: Vec<(&'static str, String, bool)>,
     of: &'static str,
     languages: Vec<FilterOption>,
-    /// Whether the list shows only texts that are missing, machine-translated or outdated.
+    /// Whether the list shows only texts that a member should check: those that are missing,
+    /// machine-translated or outdated in a language.
     is_todo: bool,
     lines: Vec<TextLine>,
     paging: Paging,
-    /// Label and address of the screen whose resources have these texts, for an empty list.
+    /// Label and address of the screen with the resources that have these texts. The page shows it
+    /// if the list is empty.
     empty_link: Option<(&'static str, String)>,
 }
 
-/// Returns the name of each resource by id.
+/// Returns the names of the resources, by the id of the resource.
 async fn names(
     request: &ConsoleRequest,
     source: &TextSource,
@@ -223,27 +225,27 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// A version of a text, as the page shows it.
+/// A text in one language, as the page shows it.
 struct VersionItem {
     language: String,
     name: String,
     text: String,
-    /// The text that the form was opened with.
+    /// The text that the form showed when it was opened.
     was: String,
     is_machine: bool,
     is_missing: bool,
-    /// Whether the English text has changed since this version was written.
+    /// Whether the English text has changed since the text in this language was written.
     is_outdated: bool,
-    /// Whether the member ticked that the outdated text is still correct.
+    /// Whether the member ticked the box that says that the outdated text is still correct.
     is_confirmed: bool,
     errors: Vec<String>,
-    /// The other member's version, if both members changed the text.
+    /// The text that another member saved, if both members changed the text in this language.
     theirs: Option<String>,
 }
 
 impl VersionItem {
     fn of(language: String, text: &str, is_machine: bool, is_missing: bool) -> Self {
-        // A browser sends line ends as CR LF, which the console converts to LF.
+        // A browser sends line ends as CR LF. The console converts them to LF.
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let (name, was, errors) = (own_name(&language).to_owned(), text.clone(), Vec::new());
         Self {
@@ -272,13 +274,13 @@ impl VersionItem {
         }
     }
 
-    /// Returns whether the member has emptied the text, which deletes it. The English text cannot
-    /// be deleted.
+    /// Returns whether the member has emptied the text, so that saving deletes it. Nobody can
+    /// delete the English text.
     fn is_removed(&self) -> bool {
         self.text.trim().is_empty() && !self.is_missing && self.language != ENGLISH
     }
 
-    /// Merges the typed text with the stored one. Returns the result.
+    /// Merges the typed text with the stored text. Returns which of the two applies.
     fn take(&mut self, fields: &ConsoleFields) -> MergeResult {
         let sent = |what: &str| first_value(fields, &format!("{what}.{}", self.language));
         let (Some(typed), None | Some("mine")) = (sent("text"), sent("choose")) else {
@@ -296,12 +298,12 @@ impl VersionItem {
     }
 }
 
-/// The messages that the page shows besides the form.
+/// The messages that the page shows in addition to the form.
 #[derive(Default)]
 struct TranslationExtras {
     status: u16,
     note: Option<&'static str>,
-    /// Error messages, each with the language of its text.
+    /// Error messages. Each has the name of the language whose text it is about.
     problems: Vec<(String, String)>,
 }
 
@@ -319,8 +321,8 @@ struct TranslationPage<'v> {
     text_preview: Option<FlatTextPreview>,
 }
 
-/// Returns the versions of a text, and an empty version for each language of the organization that
-/// the text lacks.
+/// Returns a text in each of its languages. For each language of the organization that the text
+/// lacks, the result has an empty entry.
 async fn versions(request: &ConsoleRequest, id: Uuid) -> Result<Vec<VersionItem>, ConsoleRefusal> {
     let arguments = json!({ "id": id });
     let entries = request.read(LIST_TRANSLATION_ENTRIES, arguments).await?;
@@ -366,7 +368,7 @@ async fn page(
         problems: extras.problems,
         may_change: request.may("setTranslationEntry"),
         placeholders: Placeholders::of(request).await,
-        // A failed preview does not prevent the member from using the form.
+        // The member can use the form even if the preview fails.
         text_preview: FlatTextPreview::of(request, Some(id), &format!("/translations/{id}"))
             .await
             .unwrap_or_default(),
@@ -399,16 +401,16 @@ fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let id = request.path_id("id")?;
         let mut versions = versions(request, id).await?;
-        // English is saved first: a new English text starts machine translations, which must not
-        // replace the texts of this form.
+        // English is saved first, because a new English text starts machine translations. If it
+        // were saved last, those translations could replace the texts of this form.
         versions.sort_by_key(|version| version.language != ENGLISH);
         let fates: Vec<MergeResult> = versions
             .iter_mut()
             .map(|version| version.take(&request.fields))
             .collect();
         if !request.may_write() {
-            // Nothing is saved in this case. `was` keeps the text that the form was opened with, so
-            // that the next save still detects changes by others.
+            // Nothing is saved in this case. `was` is still the text that the form showed when it
+            // was opened. So the next save still detects changes by other members.
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)

@@ -1,5 +1,5 @@
-//! Explains the guest view of a stay: the portal, and each step and manual with the rule that
-//! decided and the change that would reverse the decision.
+//! Explains the guest view of a stay: which portal, steps and manuals the guest sees. Each step and
+//! manual has the rule that decided, and the change that would reverse the decision.
 
 use std::sync::Arc;
 
@@ -50,8 +50,8 @@ impl SentenceLanguage {
         }
     }
 
-    /// Returns a text on how many days before check-in the stay was booked. A booking after the
-    /// check-in day began counts as a booking on that day.
+    /// Returns a text that says how many days before check-in the stay was booked. A booking after
+    /// the beginning of the check-in day counts as a booking on that day.
     fn booked(self, days: i64) -> String {
         let words = &self.words.stays;
         if days > 0 {
@@ -71,7 +71,7 @@ impl SentenceLanguage {
     }
 }
 
-/// The facts for a reason that states none.
+/// The facts of a reason whose answer contains no facts.
 static NO_FACTS: DecidingFacts = DecidingFacts {
     nights: None,
     days: None,
@@ -84,7 +84,7 @@ fn facts_of(reason: &DecidingReason) -> &DecidingFacts {
     reason.facts.as_ref().unwrap_or(&NO_FACTS)
 }
 
-/// Returns the sentence for a reason, with the facts of the stay filled in.
+/// Returns the sentence for a reason. The sentence contains the facts of the stay.
 fn sentence(
     reason: &DecidingReason,
     language: SentenceLanguage,
@@ -101,7 +101,8 @@ fn sentence(
     filled(reason, text, language)
 }
 
-/// Returns the change that would show a hidden item. `days` are the days of the stay, as text.
+/// Returns the change of a setting that would show a hidden item. `days` are the days of the stay,
+/// as text.
 fn change_to_show(
     reason: &DecidingReason,
     language: SentenceLanguage,
@@ -114,7 +115,8 @@ fn change_to_show(
         "not_assigned" if kind == ExplainedKind::Steps => words.c_assign_step,
         key => words.change(key),
     };
-    // The value that would show the item is the stay's own value, for example its number of nights.
+    // The item would be shown if the setting had the stay's value, for example its number of
+    // nights.
     let value = match reason.key {
         "min_los" | "max_los" => facts.nights.map(|nights| words.nights.of(nights)),
         _ => facts.nights.or(facts.days).map(|number| number.to_string()),
@@ -135,7 +137,7 @@ fn change_to_show(
     filled(reason, &text, language)
 }
 
-/// Fills the facts of a reason into a text.
+/// Replaces the placeholders of a text by the facts of a reason.
 fn filled(reason: &DecidingReason, text: &str, language: SentenceLanguage) -> String {
     let DecidingFacts {
         nights,
@@ -176,16 +178,16 @@ fn filled(reason: &DecidingReason, text: &str, language: SentenceLanguage) -> St
     fill(text, &values)
 }
 
-/// The portal of a stay, and the reason why it applies.
+/// The portal of a stay, and the reason why this portal applies.
 pub(super) struct StayPortal {
     pub name: String,
     pub reason: String,
     pub way: Option<String>,
-    /// Label and address of the setting that selected this portal.
+    /// Label and address of the page with the setting that selected this portal.
     pub rule: Option<(&'static str, String)>,
 }
 
-/// The answer of the operation that explains a guest view, with methods for pages.
+/// The answer of the operation that explains a guest view. The methods prepare it for pages.
 pub(super) struct StayExplanation(Arc<Explanation>);
 
 impl StayExplanation {
@@ -206,7 +208,8 @@ impl StayExplanation {
         self.0.manuals.iter().collect()
     }
 
-    /// Returns a sentence about the values that the guest does not see. `None` if there are none.
+    /// Returns a sentence about the values that the guest does not see. Returns `None` if the guest
+    /// sees all values.
     pub fn withheld(&self, request: &ConsoleRequest) -> Option<String> {
         let words = &request.texts.stays;
         let value = |withheld: &Withheld| match withheld.value {
@@ -241,8 +244,9 @@ impl StayExplanation {
         }
     }
 
-    /// Returns the setting that selected the stay's portal: its assignments, the default portal, or
-    /// the list of portals if the stay has none.
+    /// Returns the label and the address of the setting that selected the stay's portal. It is the
+    /// portal's assignments or the default portal. If the stay has no portal, it is the list of
+    /// portals.
     fn rule_of_portal(&self, request: &ConsoleRequest) -> Option<(&'static str, String)> {
         let words = &request.texts.stays;
         let assigned = |id: Uuid, to: &str| {
@@ -271,7 +275,7 @@ impl StayExplanation {
     }
 }
 
-/// The kinds of items that are explained.
+/// The kinds of items whose visibility the page explains.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExplainedKind {
     Steps,
@@ -287,7 +291,7 @@ impl ExplainedKind {
     }
 }
 
-/// Returns the form field of a step or rule that decided. `key` is the key of the reason.
+/// Returns the form field of a step for the rule that decided. `key` is the key of the reason.
 fn field_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "inactive" => "isActive",
@@ -305,7 +309,7 @@ fn field_of(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the category of the visibility rule that decided. `key` is the key of the reason.
+/// Returns the category of a manual's visibility rule that decided. `key` is the key of the reason.
 fn category_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "too_early" | "too_late" | "stay_over" => "relative_date",
@@ -316,7 +320,8 @@ fn category_of(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns a sentence about the change that would show a hidden item, or hide a shown item.
+/// Returns a sentence about the change that would reverse the decision. It shows a hidden item, or
+/// hides a shown item.
 fn change(
     item: &ExplainedItem,
     language: SentenceLanguage,
@@ -334,7 +339,7 @@ fn change(
     }
 }
 
-/// Returns label and address of the setting that decided.
+/// Returns the label and the address of the setting that decided.
 fn rule(
     request: &ConsoleRequest,
     kind: ExplainedKind,
@@ -393,12 +398,14 @@ struct ExplainedRow {
     is_shown: bool,
     reason: String,
     /// A sentence with the languages in which the text is older than the English text. `None` if
-    /// there are none.
+    /// there are no such languages.
     outdated: Option<String>,
-    /// The names of the assignments through which the item is assigned to the flat.
+    /// The targets, such as groups and tags, through which the item is assigned to the flat. Each
+    /// is one text.
     path: Vec<String>,
     change: String,
-    /// Links to the setting that decided, the item and its assignments: label and address.
+    /// Links to the setting that decided, to the item, and to the item's assignments. Each has its
+    /// label and its address.
     ways: Vec<(&'static str, String)>,
 }
 
@@ -460,7 +467,7 @@ struct ExplanationPage<'v> {
     frame: ConsoleFrame<'v>,
     path: String,
     portal: StayPortal,
-    /// A sentence that lists which values are hidden from the guest.
+    /// A sentence that lists the values which the guest does not see.
     withheld: Option<String>,
     tabs: Vec<(&'static str, usize, String, bool)>,
     of: &'static str,
@@ -583,7 +590,7 @@ mod tests {
         }
     }
 
-    /// Returns the sentence for a reason, and a sentence about the change that would reverse the
+    /// Returns the sentence for a reason, and the sentence about the change that would reverse the
     /// decision.
     fn reason_and_change(
         language: &'static str,
@@ -703,7 +710,7 @@ mod tests {
         );
     }
 
-    /// Checks that no sentence contains an unfilled placeholder.
+    /// Asserts that no sentence contains a placeholder that was not replaced.
     #[test]
     fn no_reason_contains_an_unfilled_placeholder() {
         let facts = json!({ "nights": 3, "days": 4, "limit": 5, "name": "direct", "at": "2026-12-11T15:00:00" });

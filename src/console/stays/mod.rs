@@ -1,4 +1,4 @@
-//! Stays: the list with filters by guest, flat, date and status, and the pages of a single stay.
+//! Stays: the list with filters by guest, flat, date and status, and the pages about a single stay.
 
 mod explanation;
 mod one;
@@ -42,7 +42,7 @@ pub static SCREEN: Screen = Screen {
 
 pub const LIST: &str = "listReservations";
 
-/// The filters of the list, as the form names them.
+/// The filters of the list, by the names of their form fields.
 const FILTERS: [&str; 6] = [
     "query",
     "flat",
@@ -53,7 +53,7 @@ const FILTERS: [&str; 6] = [
 ];
 const STATUSES: [&str; 3] = ["confirmed", "tentative", "cancelled"];
 
-/// A stay, as the interface returns it.
+/// A stay, as the REST interface returns it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StayItem {
@@ -113,7 +113,7 @@ struct StayList<'v> {
     to: String,
     statuses: Vec<(&'static str, &'static str, bool)>,
     flat: FlatFilter,
-    /// Whether the list has no filter and therefore shows the next days.
+    /// Whether the list has no filter. It then shows the stays of the next days.
     is_near: bool,
     problem: Option<String>,
     rows: Vec<StayRow>,
@@ -168,7 +168,7 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let (mut found, total, problem) = match answer {
             None => (Vec::new(), 0, None),
             Some(Ok(answer)) => (answer.data, answer.total.unwrap_or_default(), None),
-            // The page keeps invalid filters, so that the member can correct them.
+            // The page repeats invalid filters, so that the member can correct them.
             Some(Err(refusal)) if refusal.status == 400 => (Vec::new(), 0, Some(refusal)),
             Some(Err(refusal)) => return Err(refusal),
         };

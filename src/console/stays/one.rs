@@ -1,4 +1,5 @@
-//! The page of a stay: its data, the guest's progress, and a preview of the guest page.
+//! The page of a stay. It shows the stay's data, the guest's progress, and a preview of the guest
+//! page.
 
 use askama::Template;
 use futures_util::future::try_join3;
@@ -23,7 +24,7 @@ use super::{SCREEN, StayItem};
 use crate::guest::{ExplainedItem, GET_GUEST_LINK, LIST_RESERVATION_MESSAGES};
 use crate::words::{fill, own_name};
 
-/// Maximum number of messages that are shown. No stay has more.
+/// Maximum number of messages that the page shows. No stay has more messages.
 const MESSAGES: usize = 200;
 
 /// A label and a value.
@@ -40,7 +41,7 @@ struct StayPage<'v> {
     facts: Vec<LabelledValue>,
     precheckin: (&'static str, &'static str),
     so_far: String,
-    /// A sentence about the steps that are open to the guest again. `None` if there are none.
+    /// A sentence about the steps that the guest can change again. `None` if there are none.
     opened: Option<String>,
     submission: String,
     portal: explanation::StayPortal,
@@ -56,11 +57,11 @@ struct StayPage<'v> {
     edit: Option<String>,
     charges: Option<StayCharges>,
     changed: Option<LatestChanges>,
-    /// The guest's messages with their times, newest first.
+    /// The guest's messages, the newest first. Each has its text and its time.
     messages: Vec<(String, FormattedTime)>,
 }
 
-/// Reads the messages of the guest, newest first.
+/// Reads the guest's messages, the newest first.
 async fn messages(
     request: &ConsoleRequest,
     id: Uuid,
@@ -133,7 +134,7 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let words = &request.texts.stays;
         let id = request.path_id("id")?;
-        // Each of these can be slow in a large organization, so they are loaded concurrently.
+        // Each of these calls can be slow in a large organization, so they run concurrently.
         let stay = Box::pin(request.get::<StayItem>("getReservation", json!({ "id": id })));
         let (stay, submission, explanation) = try_join3(
             stay,
@@ -197,7 +198,7 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Creates a preview of the page that this stay's guest sees.
+/// Creates a preview of the page that the guest of this stay sees.
 pub(super) fn preview(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let id = request.path_id("id")?;
@@ -206,7 +207,8 @@ pub(super) fn preview(request: &ConsoleRequest) -> ScreenResponse<'_> {
             Some(at) => {
                 let submission = submissions::read(request, id).await?;
                 let zone = flats::zone(request, submission.item.property_id).await;
-                // Invalid input is sent as typed, and the operation refuses it.
+                // A text that is not a valid time is sent as the member typed it. The operation
+                // refuses it with a message.
                 Some(time_format::parse_local(at, &zone).unwrap_or_else(|| at.to_owned()))
             }
         };

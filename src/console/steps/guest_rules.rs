@@ -1,4 +1,4 @@
-//! Describes in a sentence which guests a detail is required of.
+//! Describes which guests must fill in a detail.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::console::labels;
 use crate::console::words::ConsoleWords;
 use crate::words::fill;
 
-/// Returns a sentence that says which guests a detail is required of.
+/// Returns a sentence that says which guests must fill in a detail.
 pub fn describe(
     words: &ConsoleWords,
     language: &str,

@@ -1,5 +1,5 @@
-//! Pre-check-in steps: the list in guest order, moving a step, and the forms that create and change
-//! a step.
+//! Pre-check-in steps: the list in the order in which guests see them, moving a step, and the forms
+//! that create and change a step.
 
 mod guest_rules;
 mod moving;
@@ -80,7 +80,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// The guest details that have labels on the guest page.
+/// The guest details for which the guest page has a label.
 const GUEST_FIELDS: &[&str] = &[
     "firstName",
     "lastName",
@@ -143,20 +143,20 @@ pub static STEP: Resource = Resource {
     },
 };
 
-/// The operation that reads the details that a step asks of guests.
+/// The operation that reads which details a step asks guests for.
 const GUEST_FIELDS_OF: &str = "getPrecheckStepGuestFields";
 /// The types of steps that ask guests for details.
 const ASKING: [&str; 2] = ["your_details", "other_guests"];
 
-/// Maximum number of steps that one move may change.
+/// Maximum number of steps whose position one move may change.
 const MOST_MOVED: usize = 200;
 
-/// A step of the list. Only the fields that decide its position are parsed.
+/// A step of the list. Only the fields that decide the position of the step are parsed.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 struct PositionedStep {
     place: StepPosition,
-    /// The JSON of the whole step. It is parsed only if this page of the list shows the step.
+    /// The JSON of the whole step. It is parsed only if the step is on the page that is shown.
     row: Box<RawValue>,
 }
 
@@ -208,7 +208,7 @@ struct StepLine {
     assigned: String,
 }
 
-/// An option in the choice of a portal.
+/// A portal that the member can choose as the filter of the list.
 struct PortalChoice {
     id: String,
     name: String,
@@ -221,21 +221,22 @@ struct StepList<'v> {
     frame: ConsoleFrame<'v>,
     portals: Vec<PortalChoice>,
     path: String,
-    /// The address that moves are sent to.
+    /// The address of the form that moves a step.
     action: String,
     order: &'static str,
-    /// Groups of steps. A step can change places only with steps of its group.
+    /// Groups of steps. A step can swap its position only with another step of its group.
     groups: Vec<Vec<StepLine>>,
     paging: Paging,
     new: Option<String>,
     may_move: bool,
-    /// Whether only the steps of a portal are listed.
+    /// Whether the list contains only the steps of one portal.
     is_filtered: bool,
     problem: Option<String>,
 }
 
-/// The steps in the order in which guests see them. If the member chose a portal, the list has only
-/// the steps of that portal. If `is_automatic` is true, the portal orders steps by type first.
+/// The steps in the order in which guests see them. If the member chose a portal, the list contains
+/// only the steps of that portal. If `is_automatic` is true, the portal sorts steps by type before
+/// position.
 struct Ordered {
     rows: Vec<PositionedStep>,
     portals: Vec<portals::ListedPortal>,
@@ -259,7 +260,8 @@ impl Ordered {
                 .map(|portal| portal.id)
         });
         let is_automatic = match deciding {
-            // If the member cannot access the portal, the automatic order is assumed.
+            // If the member cannot access the portal, the list assumes that the portal sorts its
+            // steps automatically.
             Some(id) => {
                 let portal = request.get::<Value>("getPortal", json!({ "id": id })).await;
                 portal.map_or(true, |portal| portal["isPrecheckOrderAutomatic"] != false)
@@ -274,12 +276,12 @@ impl Ordered {
         })
     }
 
-    /// Returns whether two consecutive steps can change places.
+    /// Returns whether two consecutive steps can swap their positions.
     fn is_movable(&self, one: &StepPosition, other: &StepPosition) -> bool {
         !self.is_automatic || is_together(one.step_type, other.step_type)
     }
 
-    /// Returns the steps with which a step can change places.
+    /// Returns the steps with which a step can swap its position.
     fn around(&self, id: Uuid) -> Vec<&StepPosition> {
         let places = self.rows.iter().map(|row| &row.place);
         let Some(own) = places.clone().find(|place| place.id == id) else {
@@ -370,8 +372,8 @@ async fn page(
     ))
 }
 
-/// Returns the number of flats that each step reaches. The result is empty if the counts cannot be
-/// read.
+/// Returns the number of flats to which each step is assigned, directly or through other targets.
+/// The key is the id of the step. The result is empty if the numbers cannot be read.
 async fn reached(request: &ConsoleRequest, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
     if ids.is_empty() {
         return HashMap::new();
@@ -412,8 +414,7 @@ fn line(
     }
 }
 
-/// Moves a step by one place if the member pressed a button, or to the place to which the member
-/// dragged it.
+/// Moves a step. A button moves it by one position, and dragging moves it to any position.
 fn move_one(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let id = |name: &str| {
@@ -495,17 +496,18 @@ struct StepEditorPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
     used: Option<UseCount>,
-    /// A sentence that tells which guests get the step.
+    /// A sentence that says which guests get the step.
     who: Option<String>,
-    /// The address of the questions, and their number.
+    /// The address of the page with the step's questions, and the number of questions.
     questions: Option<(String, usize)>,
     changed: Option<LatestChanges>,
-    /// The texts that guests read, in all languages.
+    /// The texts of the step that guests read, in all languages.
     texts: Vec<TextWithVersions>,
     placeholders: Placeholders,
 }
 
-/// The form of a step, with the guests that get it and its texts in all languages.
+/// The form of a step. The page also says which guests get the step, and shows the step's texts in
+/// all languages.
 struct StepEditor;
 
 impl Editor for StepEditor {
@@ -578,8 +580,8 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
             id,
             request.get("getPrecheckStep", json!({ "id": id })).await?,
         );
-        // The read operation returns only some of the texts of a step, so the page reads all of
-        // them here.
+        // The read operation returns only some of the step's texts. So the page reads all of them
+        // here.
         let shown = texts_of(request, "precheck_step_detail", id).await?;
         let unreadable = unreadable_texts(request, &STEP)?
             .into_iter()

@@ -1,15 +1,14 @@
-//! Computes which positions change when a step is moved. Each changed position is an update of a
-//! step, so as few as possible change.
+//! Computes which positions change when a member moves a step. Each changed position needs an
+//! update of a step, so the number of changed positions should be small.
 
 use uuid::Uuid;
 
-/// Distance between new positions. It leaves gaps, so that a later move needs to update only one
-/// step.
+/// Distance between two new positions. The gap allows a later move to update only one step.
 const GAP: u32 = 10;
 
 /// Returns the steps that need a new position, each with that position. `new_order` has the steps
-/// in the new order, with their current positions. If there is a gap, only the moved step gets a
-/// new position; otherwise all steps that are out of order do.
+/// in their new order, with their current positions. If there is a gap, only the moved step gets a
+/// new position. Otherwise every step that is out of order gets one.
 pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> {
     if is_ordered(new_order) {
         return Vec::new();
@@ -21,8 +20,8 @@ pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32
     let mut next = 0;
     for (id, position) in new_order {
         match position {
-            // A position that keeps the order stays the same, unless the gap before it is too
-            // large.
+            // A step that is still in order has the same position as before, unless the gap before
+            // that position is too large.
             Some(position) if *position >= next && *position - next < GAP * 100 => {
                 next = position + 1;
             }
@@ -36,8 +35,8 @@ pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32
     changes
 }
 
-/// Returns a position for the moved step between its neighbours. Returns `None` if there is no gap,
-/// or if the other steps are not in order.
+/// Returns a position for the moved step between its two neighbours. Returns `None` if there is no
+/// gap between them, or if the other steps are not in order.
 fn between(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Option<u32> {
     let place = new_order.iter().position(|(id, _)| *id == moved)?;
     let others: Vec<_> = new_order
@@ -66,8 +65,8 @@ fn between(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Option<u32> {
     }
 }
 
-/// Returns whether the positions alone give this order: they increase, and at most the last step
-/// has none.
+/// Returns whether the positions alone produce this order. They must increase, and only the last
+/// step may have no position.
 fn is_ordered(steps: &[(Uuid, Option<u32>)]) -> bool {
     steps.windows(2).all(|pair| match (pair[0].1, pair[1].1) {
         (Some(one), Some(other)) => one < other,
@@ -76,7 +75,7 @@ fn is_ordered(steps: &[(Uuid, Option<u32>)]) -> bool {
     })
 }
 
-/// Returns the order after a step is moved up or down by one.
+/// Returns the order after a step was moved up or down by one position.
 pub fn stepped(mut order: Vec<Uuid>, moved: Uuid, is_up: bool) -> Vec<Uuid> {
     if let Some(place) = order.iter().position(|id| *id == moved) {
         let other = if is_up {
@@ -91,8 +90,9 @@ pub fn stepped(mut order: Vec<Uuid>, moved: Uuid, is_up: bool) -> Vec<Uuid> {
     order
 }
 
-/// Returns the order after a step was dragged. `part` has the shown steps after the drag. The step
-/// comes after its predecessor in `part`, or before its successor if it is first.
+/// Returns the order after a step was dragged. `part` has the steps of the shown page in their
+/// order after the drag. The moved step comes after its predecessor in `part`. If it is the first
+/// in `part`, it comes before its successor.
 pub fn dragged(order: &[Uuid], part: &[Uuid], moved: Uuid) -> Vec<Uuid> {
     let Some(place) = part
         .iter()
@@ -181,7 +181,7 @@ mod tests {
     }
 
     proptest! {
-        /// The new positions give the new order, whatever the earlier positions were.
+        /// The new positions produce the new order, whatever the earlier positions were.
         #[test]
         fn new_positions_give_the_wanted_order(positions in prop::collection::vec(prop::option::of(0..60_u32), 1..12), moved in 0..12_usize) {
             let mut new_order = steps(&positions);

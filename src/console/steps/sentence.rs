@@ -1,4 +1,4 @@
-//! A sentence that tells which guests get a step.
+//! A sentence that says which guests get a step.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::console::words::ConsoleWords;
 use crate::precheck::NO_MAXIMUM;
 use crate::words::fill;
 
-/// The rules of a step, as the interface returns them.
+/// The rules of a step, as the REST interface returns them.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rules {
@@ -32,8 +32,8 @@ pub struct Counts {
 }
 
 impl Rules {
-    /// Returns which guests get the step, and in how many flats if the number is known. For an
-    /// inactive step, the sentence tells who would get it.
+    /// Returns a sentence that says which guests get the step. If the number of flats is known, the
+    /// sentence contains it. For an inactive step, the sentence says which guests would get it.
     pub fn text_of(&self, words: &ConsoleWords, flats: Option<usize>, is_active: bool) -> String {
         let who = self.who(words, flats);
         if is_active {
@@ -76,7 +76,7 @@ impl Rules {
         )
     }
 
-    /// Describes the stays that the step is for, one part per rule.
+    /// Describes the stays that get the step. Each rule contributes one part.
     fn parts(&self, words: &ConsoleWords) -> Vec<String> {
         let (words, counted) = (&words.steps, &words.stays);
         let number = |number: u32| number.to_string();

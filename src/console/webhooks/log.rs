@@ -1,5 +1,5 @@
-//! The page of a subscription: its deliveries with their attempts, and the buttons to send them
-//! again.
+//! The page of a subscription. It shows the deliveries with their attempts, and has buttons that
+//! send deliveries again.
 
 use askama::Template;
 use axum::response::Response;
@@ -21,8 +21,7 @@ use super::{SCREEN, flats_of, named, path_of, state_label};
 use crate::events::{LIST_WEBHOOK_DELIVERIES, WebhookDelivery, WebhookSubscription};
 use crate::words::fill;
 
-/// Maximum number of attempts that the page shows for a delivery. The page shows the latest
-/// attempts.
+/// Maximum number of attempts that the page shows for one delivery. The page shows the latest ones.
 const MAX_ATTEMPTS: usize = 8;
 
 struct DeliveryRow {
@@ -31,7 +30,7 @@ struct DeliveryRow {
     made: FormattedTime,
     status: (&'static str, &'static str),
     attempts: String,
-    /// The time and the result of each attempt to send the delivery.
+    /// The time and the result of each attempt to send the delivery that the page shows.
     tries: Vec<(FormattedTime, String)>,
     next: Option<FormattedTime>,
     /// The address that sends the delivery again. `None` while the delivery is pending, or if the
@@ -45,8 +44,8 @@ struct DeliveryLogPage<'v> {
     frame: ConsoleFrame<'v>,
     one: WebhookSubscription,
     state: (&'static str, &'static str),
-    /// The reason and the time of the deactivation, and a link to create a similar subscription.
-    /// `None` if the subscription is active.
+    /// The reason and the time at which the subscription was disabled, and a link that creates a
+    /// similar subscription. `None` if the subscription is active.
     off: Option<DisabledNotice>,
     /// The names of the flats that the subscription is limited to. `None` if it covers all flats.
     flats: Option<String>,
@@ -56,7 +55,7 @@ struct DeliveryLogPage<'v> {
     key: String,
     rows: Vec<DeliveryRow>,
     paging: Paging,
-    /// The time that the member typed. Failed deliveries since this time are sent again.
+    /// The time that the member typed. The button sends failed deliveries since this time again.
     since: String,
     messages: Vec<String>,
     is_kept: bool,
@@ -179,7 +178,7 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
-/// Calls an operation on the subscription and redirects to its page.
+/// Calls an operation on the subscription. Redirects to the page of the subscription.
 async fn act(
     request: &ConsoleRequest,
     operation: &str,
@@ -197,16 +196,16 @@ async fn act(
                 &path,
                 done(&answer),
             )),
-            // Shows the refusal on the page if the member can do something about it, for example
-            // because the subscription was disabled since the page was opened.
+            // The page shows the refusal if the member can react to it. For example, the
+            // subscription may have been disabled since the page was opened.
             Err(refusal) if matches!(refusal.status, 400 | 409) => {
                 page(request, Some(refusal)).await
             }
             Err(refusal) => Err(refusal),
         };
     }
-    // The session ended before the button was pressed. Nothing is sent, and the member must press
-    // the button again.
+    // The session ended before the member pressed the button. Nothing is sent, and the member must
+    // press the button again.
     Ok(reply::redirect(request, &path))
 }
 
@@ -233,7 +232,8 @@ pub(super) fn redeliver(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns the default for the time since which failed deliveries are sent again: a day ago.
+/// Returns the time 24 hours ago. It is the default for the time since which failed deliveries are
+/// sent again.
 fn yesterday(request: &ConsoleRequest) -> Timestamp {
     let now = request.service.clock.now();
     now.checked_sub(SignedDuration::from_hours(24))

@@ -1,5 +1,5 @@
-//! The form for a new subscription. Its response shows the signing secret, which cannot be shown
-//! again.
+//! The form for a new subscription. The response to the form shows the signing secret. No later
+//! page can show that secret again.
 
 use askama::Template;
 use axum::response::Response;
@@ -25,23 +25,23 @@ struct NewSubscription<'v> {
     frame: ConsoleFrame<'v>,
     action: String,
     key: String,
-    /// The events, and whether each is chosen.
+    /// The events that the form offers. Each says whether the member has chosen it.
     events: Vec<(Event, bool)>,
     url: String,
-    /// Whether an event is omitted because only apps can subscribe to it.
+    /// Whether the form omits an event because only apps can subscribe to that event.
     is_for_apps: bool,
-    /// The typed names of the flats to limit the subscription to, and a hint. `None` if the member
-    /// may not read flats.
+    /// The names of the flats to which the member limits the subscription, as typed, and a hint.
+    /// `None` if the member may not read flats.
     flats: Option<(String, String)>,
     messages: Vec<String>,
     is_kept: bool,
 }
 
-/// Maximum number of flats that can be named. Each name needs a search.
+/// Maximum number of flats that the member can name, because each name needs a search.
 const MOST: usize = 20;
 
-/// Returns the ids of the flats in a text with one name per line. If a name does not identify
-/// exactly one flat, the inner error is a message about this name.
+/// Returns the ids of the flats that a text names, one name per line. If a name does not identify
+/// exactly one flat, the inner error is a message about that name.
 async fn flats_named(
     request: &ConsoleRequest,
 ) -> Result<Result<Vec<Uuid>, String>, ConsoleRefusal> {
@@ -79,7 +79,7 @@ async fn page(
     let mut events: Vec<Event> = all.iter().map(|one| one.event).collect();
     let is_known = events.contains(&OF_APPS);
     events.retain(|event| request.may_send(CREATE, &json!({ "event": event })));
-    // A link to create a similar subscription contains the event and the target.
+    // A link that creates a similar subscription contains the event and the target in its query.
     let query = |name: &str| {
         request
             .form_value(name)

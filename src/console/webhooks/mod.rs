@@ -1,4 +1,4 @@
-//! Webhooks: the subscriptions of the member, their deliveries, and the actions on both.
+//! Webhooks: the member's subscriptions, their deliveries, and the actions on both.
 
 mod log;
 mod make;
@@ -80,7 +80,7 @@ pub static SCREEN: Screen = Screen {
 const LIST: &str = LIST_WEBHOOK_SUBSCRIPTIONS.id();
 /// The event that only apps can subscribe to.
 const OF_APPS: Event = Event::WorkflowStep;
-/// Maximum number of flats that are named for a limited subscription.
+/// Maximum number of flats that the page names for a subscription that is limited to flats.
 const MAX_NAMED: usize = 20;
 /// The states by which the list can be filtered.
 const STATES: [&str; 3] = ["working", "failing", "disabled"];
@@ -91,7 +91,7 @@ async fn all(request: &ConsoleRequest) -> Result<Vec<WebhookSubscription>, Conso
     Ok(all.iter().rev().cloned().collect())
 }
 
-/// Reads subscriptions in a state, at most `most`.
+/// Reads at most `most` subscriptions that are in the state `state`.
 pub async fn in_state(
     request: &ConsoleRequest,
     wanted: &str,
@@ -121,8 +121,8 @@ const fn state(one: &WebhookSubscription) -> &'static str {
     }
 }
 
-/// Returns whether the URL of a subscription has this host. `host` may also be the beginning of a
-/// host name.
+/// Returns whether the URL of a subscription has this host. `host` can also be only the beginning
+/// of a host name.
 fn is_at(one: &WebhookSubscription, host: &str) -> bool {
     let url = one.target_url.to_lowercase();
     url.strip_prefix("https://")
@@ -154,7 +154,7 @@ async fn flats_of(
     Ok(Some(called.join(", ")))
 }
 
-/// Returns the label and the style of a subscription's state.
+/// Returns the label of a subscription's state, and the CSS class of the label.
 fn state_label(
     request: &ConsoleRequest,
     one: &WebhookSubscription,
@@ -177,7 +177,7 @@ fn path_of(one: &WebhookSubscription) -> String {
 struct SubscriptionList<'v> {
     frame: ConsoleFrame<'v>,
     path: String,
-    /// Options of the filter by event, and whether each is chosen.
+    /// Events by which the member can filter the list. Each says whether it is chosen.
     events: Vec<(Event, bool)>,
     states: Vec<(&'static str, &'static str, bool)>,
     host: String,
@@ -261,7 +261,8 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
 #[template(path = "console/events.html")]
 struct Events<'v> {
     frame: ConsoleFrame<'v>,
-    /// Each event with its example as text, and the permission that it needs, in words.
+    /// The events. Each has its example as text, and the permission that a subscriber needs, in
+    /// words.
     events: Vec<(&'v WebhookEventType, String, &'static str)>,
 }
 

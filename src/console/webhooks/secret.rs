@@ -1,4 +1,5 @@
-//! The signing secret of a subscription. It is shown once and can be rotated.
+//! The signing secret of a subscription. The console shows each secret once, and the member can
+//! rotate it.
 
 use askama::Template;
 use axum::response::Response;
@@ -12,11 +13,13 @@ use super::super::screens::ScreenResponse;
 use super::{SCREEN, named, path_of};
 use crate::events::{CreatedWebhookSubscription, ROTATE_WEBHOOK_SECRET, WebhookSubscription};
 
-/// Hours for which the old secret stays valid: `GRACE` is the default, `LONGEST` the maximum.
+/// How many hours the old secret stays valid after a rotation. `GRACE` is the default, and
+/// `LONGEST` is the maximum.
 const GRACE: u64 = 24;
 pub const LONGEST: u64 = 168;
 
-/// Returns the typed hours in seconds. Invalid input becomes -1, which the operation refuses.
+/// Returns the number of seconds in the hours that the member typed. An invalid text becomes -1, so
+/// that the operation refuses it.
 pub fn hours(request: &ConsoleRequest) -> Value {
     let hours = request
         .form_value("hours")
@@ -29,7 +32,7 @@ pub fn hours(request: &ConsoleRequest) -> Value {
     })
 }
 
-/// Returns the hours as they were typed, or the default.
+/// Returns the hours as the member typed them. Returns the default if the member typed none.
 pub fn grace_hours(request: &ConsoleRequest) -> String {
     request
         .form_value("hours")
@@ -45,8 +48,8 @@ struct SecretPage<'v> {
     way: String,
 }
 
-/// Returns the page that shows a secret. The page is the response to the form, so no address shows
-/// the secret again.
+/// Returns the page that shows a secret. The page is the response to the form and has no address,
+/// so nobody can open it later.
 pub(super) fn secret_page<'v>(
     request: &'v ConsoleRequest,
     made: &'v CreatedWebhookSubscription,

@@ -1,22 +1,22 @@
-//! The sentence for an audited operation.
+//! The sentence with which the audit log describes an audited operation.
 
 use texts::console::ConsoleAuditWords;
 
 use crate::records::RecordKind;
 use crate::words::fill;
 
-/// An audited operation, with the data for its sentence.
+/// An audited operation, with the data that its sentence contains.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AuditedAction<'d> {
     pub operation: &'d str,
     pub who: &'d str,
-    /// The target: its type, whether it is a single resource, and its name.
+    /// `kind` is the type of the target. `is_one` says whether the target is a single resource.
     pub kind: &'d str,
     pub is_one: bool,
     pub name: Option<&'d str>,
-    /// The name of the app that the operation concerns.
+    /// The name of the app that the audited operation concerns.
     pub app: Option<&'d str>,
-    /// Whether the operation created its target.
+    /// Whether the audited operation created its target.
     pub is_new: bool,
 }
 
@@ -56,7 +56,7 @@ pub fn describe_action(words: &ConsoleAuditWords, action: &AuditedAction<'_>) ->
     } else {
         what.to_owned()
     };
-    // Articles are contracted before names are filled in, so that names stay unchanged.
+    // The sentence is contracted before it gets any name, so that no name is changed.
     let sentence = contracted(&sentence.replace("{what}", &what));
     let app = action.app.map_or_else(
         || words.an_app.to_owned(),
@@ -74,8 +74,8 @@ pub fn describe_action(words: &ConsoleAuditWords, action: &AuditedAction<'_>) ->
     )
 }
 
-/// Returns the sentence of an operation, with placeholders. Returns `None` for an unknown
-/// operation.
+/// Returns the sentence for an operation, with placeholders for names. Returns `None` for an
+/// unknown operation.
 fn sentence(words: &ConsoleAuditWords, operation: &str, is_new: bool) -> Option<&'static str> {
     Some(match operation {
         "createPortal"
@@ -138,7 +138,7 @@ fn sentence(words: &ConsoleAuditWords, operation: &str, is_new: bool) -> Option<
     })
 }
 
-/// Returns the text for a way of signing in, such as by a link.
+/// Returns the text for a way in which a member signed in, such as by a link.
 pub fn entrance(words: &ConsoleAuditWords, by: &str) -> Option<&'static str> {
     match by {
         "link" => Some(words.by_link),
@@ -148,7 +148,7 @@ pub fn entrance(words: &ConsoleAuditWords, by: &str) -> Option<&'static str> {
     }
 }
 
-/// Contracts prepositions and articles, as Spanish and French do.
+/// Joins a preposition with the article after it, as Spanish and French require.
 fn contracted(sentence: &str) -> String {
     let together = [
         (" de el ", " del "),
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::app::app;
 
-    /// Audited actions that are not operations.
+    /// Audited actions that are not operations of the interface.
     const BESIDE: [&str; 4] = ["signIn", "signOut", "allowApp", "revokeToken"];
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         for (id, audits) in audited {
             let text = sentence(words, id, false).unwrap_or_else(|| panic!("{id} has no sentence"));
             // An operation that creates its target has the sentence for creations. An operation
-            // that leaves its target unchanged has no sentence about a change of the target.
+            // that does not change its target has no sentence about a change.
             assert_eq!(text == words.made, audits.creates_object(), "{id}: {text}");
             let is_of_thing = [
                 words.made,
@@ -201,7 +201,8 @@ mod tests {
                 text == words.removed,
                 !audits.leaves_unchanged()
                     && (id.starts_with("delete") || id.starts_with("remove"))
-                    // Operations with these endings remove a part of their target, not the target.
+                    // Operations whose names have these endings remove a part of their target. The
+                    // target itself still exists.
                     && !id.ends_with("Scopes")
                     && !id.ends_with("Entry"),
                 "{id}: {text}"

@@ -1,8 +1,7 @@
-//! The texts of the console, and the functions that choose a text by a type of the service. A
+//! The texts of the console, and functions that choose a text for a value, such as a status. A
 //! language has these texts if its folder in `texts/` contains `console.ftl`.
 //!
-//! In English, labels and help texts of fields come from the schema. In other languages, they come
-//! from [`super::labels`].
+//! [`super::labels`] has the labels and help texts of fields.
 
 mod audit;
 mod records;

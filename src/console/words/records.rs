@@ -1,10 +1,10 @@
-//! Texts by the kind of record.
+//! Texts that depend on the record kind.
 
 use texts::console::ConsoleRecordsWords;
 
 use crate::records::RecordKind;
 
-/// Returns the name of the records of a kind.
+/// Returns the title for the records of a kind.
 pub const fn records_title(words: &ConsoleRecordsWords, kind: RecordKind) -> &'static str {
     match kind {
         RecordKind::PropertyGroup => words.groups,
@@ -19,7 +19,8 @@ pub const fn records_title(words: &ConsoleRecordsWords, kind: RecordKind) -> &'s
         RecordKind::LockCode => words.codes,
         RecordKind::Instruction => words.instructions,
         RecordKind::BackgroundCheckAccount => words.checks,
-        // Of the kinds below, only flats have a tab in the console. The others never get here.
+        // Of the record kinds below, only flats have a tab in the console. This function is never
+        // called with the others.
         RecordKind::Property
         | RecordKind::Task
         | RecordKind::Device
@@ -49,7 +50,8 @@ pub const fn add_label(words: &ConsoleRecordsWords, kind: RecordKind) -> &'stati
         RecordKind::LockCode => words.new_code,
         RecordKind::Instruction => words.new_instruction,
         RecordKind::BackgroundCheckAccount => words.new_check,
-        // Of the kinds below, only flats have a tab in the console. The others never get here.
+        // Of the record kinds below, only flats have a tab in the console. This function is never
+        // called with the others.
         RecordKind::Property
         | RecordKind::Task
         | RecordKind::Device

@@ -1,12 +1,12 @@
-//! Texts of refusals, chosen by the reason and not by its English wording. In English, the message
-//! about a field is that of the interface.
+//! Texts of refusals. The reason of a refusal selects the text; the English message does not. In
+//! English, a message about a field is that of the REST interface.
 
 use engine::error::{ErrorKind, Reason};
 use texts::console::ConsoleRefusedWords;
 
 use crate::words::fill;
 
-/// The beginning of the pattern for colours in the schema.
+/// The beginning of the pattern by which the schema describes colours.
 const OF_COLOURS: &str = "^#";
 
 /// Returns the text for a kind of refusal.
@@ -26,8 +26,8 @@ pub const fn kind_text(words: &ConsoleRefusedWords, kind: ErrorKind) -> &'static
     }
 }
 
-/// Returns the text for the reason of a field or a request. Returns `None` if only the
-/// interface's message exists.
+/// Returns the text for the reason why a field or a request was refused. Returns `None` if the
+/// console has no text for it. The message of the REST interface is then shown.
 pub fn reason_text(words: &ConsoleRefusedWords, reason: &Reason) -> Option<String> {
     let limited = |text: &str, limit: &str| fill(text, &[("limit", limit)]);
     let wanted = |text: &str| fill(words.of_type, &[("wanted", text)]);
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::app::app;
 
-    /// Collects the names of rules in the files of a folder.
+    /// Collects the names of the rules that the files in a folder use.
     fn named(folder: &Path, names: &mut Vec<String>) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();

@@ -1,4 +1,4 @@
-//! Labels and styles of states.
+//! Labels of states, each with a CSS class for its style.
 
 use delivery::{DisabledReason, Status};
 use texts::console::{
@@ -17,7 +17,7 @@ pub const fn charge_kind(words: &ConsoleChargesWords, kind: ChargeKind) -> &'sta
     }
 }
 
-/// Returns the label and the style of a charge's status.
+/// Returns the label of a charge's status, and the CSS class of the label.
 pub const fn charge_status(
     words: &ConsoleChargesWords,
     status: ChargeStatus,
@@ -31,7 +31,7 @@ pub const fn charge_status(
     }
 }
 
-/// Returns the label and the style of a stay's status.
+/// Returns the label of a stay's status, and the CSS class of the label.
 pub fn stay_status(words: &ConsoleStaysWords, status: &str) -> (&'static str, &'static str) {
     match status {
         "cancelled" => (words.cancelled, "bad"),
@@ -40,7 +40,8 @@ pub fn stay_status(words: &ConsoleStaysWords, status: &str) -> (&'static str, &'
     }
 }
 
-/// Returns the label and the style for the status of a step that another system carries out.
+/// Returns the label of the progress of a step that another system carries out, and the CSS class
+/// of the label.
 pub const fn progress_status(
     words: &ConsoleSubmissionsWords,
     status: ProgressStatus,
@@ -53,7 +54,7 @@ pub const fn progress_status(
     }
 }
 
-/// Returns the label and the style for the state of a step.
+/// Returns the label of a step's state, and the CSS class of the label.
 pub const fn step_state(
     words: &ConsoleSubmissionsWords,
     state: StepState,
@@ -66,7 +67,7 @@ pub const fn step_state(
     }
 }
 
-/// Returns the label and the style for the status of a pre-check-in.
+/// Returns the label of a pre-check-in's status, and the CSS class of the label.
 pub fn precheckin_status(
     words: &ConsoleSubmissionsWords,
     status: &str,
@@ -80,7 +81,7 @@ pub fn precheckin_status(
     }
 }
 
-/// Returns the label and the style of a delivery's status.
+/// Returns the label of a delivery's status, and the CSS class of the label.
 pub const fn delivery_status(
     words: &ConsoleWebhooksWords,
     status: Status,
@@ -93,7 +94,7 @@ pub const fn delivery_status(
     }
 }
 
-/// Describes why a subscription is disabled.
+/// Returns the text that says why a subscription is disabled.
 pub const fn disabled_reason(words: &ConsoleWebhooksWords, reason: DisabledReason) -> &'static str {
     match reason {
         DisabledReason::Failures => words.d_failures,

@@ -1,12 +1,12 @@
-//! The questions of a form: read from the stored step, read from a submitted form, and changed by
-//! the form's buttons.
+//! The questions of a form. They are read from the stored step or from a submitted form, and the
+//! form's buttons change them.
 //!
-//! A question or an option is identified by a key: its id, or a key that the form assigns until the
-//! service has assigned an id. Conditions refer to keys, so they stay valid when questions are
-//! moved.
+//! Each question and each option has a key. The key is its id. A question or an option that the
+//! service has not stored yet has a key that the form assigns. Conditions refer to keys, so they
+//! are still valid after questions were moved.
 //!
-//! A collapsed question is unchanged, and the form contains only its key. This keeps the form of a
-//! step with many questions small.
+//! For a collapsed question, the form contains only the key, because the question is unchanged. So
+//! the form of a step with many questions is small.
 
 use std::collections::HashMap;
 
@@ -18,16 +18,16 @@ use uuid::Uuid;
 
 use crate::console::request::ConsoleFields;
 
-/// The kinds of questions, each with whether the member writes its options.
+/// The kinds of questions. Each says whether the member writes its options.
 pub const KINDS: [(&str, bool); 4] = [
     ("single_select", true),
     ("multi_select", true),
     ("yes_no", false),
     ("free_form_input", false),
 ];
-/// Maximum number of questions of a step, and of options of a question.
+/// Maximum number of questions of a step, and maximum number of options of a question.
 const MOST: usize = 100;
-/// Approximate number of bytes that expanded questions may take on a page. Above this limit,
+/// Approximate number of bytes that expanded questions may need on a page. If they need more,
 /// unchanged questions are collapsed.
 const ROOM: usize = 24 << 10;
 
@@ -41,30 +41,33 @@ pub struct EditedQuestion {
     pub text: EditedText,
     pub is_required: bool,
     pub options: Vec<EditedOption>,
-    /// The keys of options. The question is asked if the guest chose one of them.
+    /// The keys of options of earlier questions. The guest sees the question only after choosing
+    /// one of these options.
     pub conditions: Vec<String>,
     /// The key of an earlier question. The form offers the options of that question as conditions.
     pub from: String,
     pub is_open: bool,
-    /// Whether the member has just pressed a button of this question.
+    /// Whether the member pressed a button of this question to send the form.
     pub is_just_edited: bool,
-    /// Whether the member chose the stored version of a question in conflict. `None` if there is no
-    /// conflict.
+    /// Whether the member chose the stored version of a question in conflict. `None` if the
+    /// question is not in conflict.
     pub is_theirs: Option<bool>,
-    /// A change by another member for which there are no two versions to choose from.
+    /// A conflict in which one member changed the question and the other member removed it. The
+    /// member then cannot choose between two versions.
     pub conflict: Option<RemoteChange>,
 }
 
-/// A change by another member for which there are no two versions to choose from.
+/// A conflict in which one member changed a question and the other member removed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoteChange {
-    /// The other member changed the question, and this form removed it.
+    /// The other member changed the question, but this form removed it.
     Changed,
-    /// The other member removed the question, and this form changed it.
+    /// The other member removed the question, but this form changed it.
     Removed,
 }
 
-/// The text of a question or option, the id of its translation, and a hash of the stored text.
+/// The text of a question or an option. It also has the id of the text's translation, and a hash of
+/// the stored text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EditedText {
     pub id: String,
@@ -79,13 +82,13 @@ pub struct EditedOption {
     /// The id of the stored option; empty if the option is not stored yet.
     pub id: String,
     pub text: EditedText,
-    /// `yes` or `no` for the two options that the service creates; empty for other options.
+    /// `yes` or `no` for the two options that the service creates. Empty for any other option.
     pub answer: String,
-    /// Whether choosing the option flags the submission.
+    /// Whether a submission is flagged if the guest chooses the option.
     pub is_flagged: bool,
 }
 
-/// Returns a short hash of a text, with which a form detects changes.
+/// Returns a short hash of a text. With the hash, a form detects whether the text has changed.
 fn mark(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..6])
 }
@@ -98,7 +101,7 @@ impl EditedText {
             .ok()
             .and_then(|id: Uuid| texts.get(&id))
             .map_or("", String::as_str);
-        // The input has a single line, so line ends become spaces.
+        // The input field has a single line, so each line end becomes a space.
         let now = text.replace(['\r', '\n'], " ");
         Self {
             id,
@@ -111,18 +114,19 @@ impl EditedText {
         self.current.trim().is_empty()
     }
 
-    /// Returns whether the text has a translation and differs from its stored value.
+    /// Returns whether the member changed the text. A text that has no translation yet does not
+    /// count as changed.
     pub fn is_changed(&self) -> bool {
         !self.id.is_empty() && self.was != mark(&self.current)
     }
 
-    /// Records that the current text has been saved.
+    /// Records that the current text is now the stored text.
     pub fn mark_saved(&mut self) {
         self.was = mark(&self.current);
     }
 
-    /// Takes over the id of the stored text. The typed text does not change. If it had no id, the
-    /// service has just created the stored text from it, so it counts as saved.
+    /// Copies the id of the stored text. The typed text does not change. If it had no id, the
+    /// service has just stored it as a new text, so it counts as saved.
     fn adopt(&mut self, stored: Self) {
         if self.id.is_empty() {
             self.mark_saved();
@@ -143,7 +147,7 @@ impl EditedOption {
         }
     }
 
-    /// Returns whether the option is new and empty.
+    /// Returns whether the option is not stored yet and has no text.
     pub fn is_blank(&self) -> bool {
         self.id.is_empty() && self.text.is_blank()
     }
@@ -154,7 +158,7 @@ fn text(value: &Value) -> String {
 }
 
 impl EditedQuestion {
-    /// Reads a stored question, with its texts.
+    /// Builds a question from its stored JSON and its texts.
     pub fn stored(question: &Value, texts: &HashMap<Uuid, String>) -> Self {
         let id = text(&question["id"]);
         let listed = |field: &str| question[field].as_array().into_iter().flatten();
@@ -175,8 +179,8 @@ impl EditedQuestion {
         }
     }
 
-    /// Reads the questions of a submitted form. `known` has the stored questions. A question that
-    /// is no longer stored becomes a new one.
+    /// Reads the questions from a submitted form. `known` has the stored questions. A question that
+    /// was removed from the stored step becomes a new question.
     pub fn sent(fields: &ConsoleFields, known: &[Self]) -> Vec<Self> {
         let mut values: HashMap<&str, &str> = HashMap::new();
         for (name, value) in fields {
@@ -232,13 +236,14 @@ impl EditedQuestion {
                     .map(|chosen| chosen == "theirs"),
                 ..Self::default()
             };
-            // The form does not contain the options that the service creates.
+            // The form does not contain the options that the service creates, so they are copied
+            // from the stored question.
             if let (false, Some(stored)) = (question.is_written(), stored) {
                 question.options.clone_from(&stored.options);
                 for (place, option) in question.options.iter_mut().enumerate() {
                     let name = format!("{name}.o{place}");
-                    // The form contains these options only if the question was stored when the form
-                    // was opened.
+                    // The form contains these options only if the question was already stored when
+                    // the form was opened.
                     if of(&name, "key").is_some() {
                         option.is_flagged = of(&name, "flagged").is_some();
                     }
@@ -246,31 +251,31 @@ impl EditedQuestion {
             }
             Some(question)
         };
-        // After a merge, a form can contain the questions of two members, each with the maximum
-        // number.
+        // After a merge, a form can contain the questions of two members. Each of them can have the
+        // maximum number.
         (0..2 * MOST).filter_map(one).collect()
     }
 
-    /// Returns whether the question is new and empty.
+    /// Returns whether the question is not stored yet and is empty.
     pub fn is_blank(&self) -> bool {
         self.id.is_empty()
             && self.text.is_blank()
             && self.options.iter().all(|option| option.text.is_blank())
     }
 
-    /// Returns whether the member writes the options of the question.
+    /// Returns whether the member writes the options of this kind of question.
     pub fn is_written(&self) -> bool {
         KINDS
             .iter()
             .any(|(kind, is_written)| *kind == self.kind && *is_written)
     }
 
-    /// Returns whether the service creates the options of the question and the form shows them.
+    /// Returns whether the form shows options that the service has created for the question.
     pub fn has_own_options(&self) -> bool {
         self.kind == "yes_no" && !self.id.is_empty()
     }
 
-    /// Returns the options that are sent to the service.
+    /// Returns the options that are not blank. Only these are sent to the service.
     pub fn filled_in(&self) -> impl Iterator<Item = &EditedOption> {
         self.options.iter().filter(|option| !option.is_blank())
     }
@@ -281,7 +286,8 @@ impl EditedQuestion {
             .chain(self.options.iter_mut().map(|option| &mut option.text))
     }
 
-    /// Replaces the stored texts that the typed texts are compared with by the texts of `stored`.
+    /// Replaces the hashes of the stored texts by those of `stored`. The typed texts are then
+    /// compared with the texts of `stored`.
     pub fn on(mut self, stored: &Self) -> Self {
         self.text.was.clone_from(&stored.text.was);
         for option in &mut self.options {
@@ -292,8 +298,8 @@ impl EditedQuestion {
         self
     }
 
-    /// Takes over the key, the ids and the conditions of the stored question. The typed texts do
-    /// not change.
+    /// Copies the key, the ids and the conditions of the stored question. The typed texts do not
+    /// change.
     pub fn adopt(&mut self, stored: Self) {
         self.text.adopt(stored.text);
         (self.key, self.id, self.conditions, self.is_theirs) =
@@ -309,7 +315,7 @@ impl EditedQuestion {
         }
     }
 
-    /// Returns the approximate number of bytes that the expanded question takes on a page.
+    /// Returns the approximate number of bytes that the expanded question needs on a page.
     fn weight(&self) -> usize {
         let options = self
             .options
@@ -319,7 +325,7 @@ impl EditedQuestion {
         2_500 + self.text.current.len() + options + 150 * self.conditions.len()
     }
 
-    /// Returns whether the question equals its stored version.
+    /// Returns whether the question is equal to its stored version.
     fn is_untouched(&self, known: &[Self]) -> bool {
         let is_same = |stored: &Self| {
             Self {
@@ -335,7 +341,7 @@ impl EditedQuestion {
     }
 }
 
-/// Collapses unchanged questions if the expanded ones exceed [`ROOM`].
+/// Collapses unchanged questions if the expanded questions need more bytes than [`ROOM`].
 pub fn fold(questions: &mut [EditedQuestion], known: &[EditedQuestion]) {
     if questions
         .iter()
@@ -353,7 +359,7 @@ pub fn fold(questions: &mut [EditedQuestion], known: &[EditedQuestion]) {
     }
 }
 
-/// Returns a key that is not used in the form.
+/// Returns a key that no question and no option of the form has.
 fn fresh(questions: &[EditedQuestion]) -> String {
     let keys = questions.iter().flat_map(|question| {
         std::iter::once(&question.key).chain(question.options.iter().map(|option| &option.key))
@@ -365,8 +371,8 @@ fn fresh(questions: &[EditedQuestion]) -> String {
     format!("n{}", last.saturating_add(1))
 }
 
-/// Applies a button of the form to the questions. `act` is the form value of the button. Returns
-/// false if it is not the value of a button that changes the questions.
+/// Changes the questions as a button of the form demands. `act` is the form value of the button.
+/// Returns false if no button that changes questions has this value.
 pub fn apply_button(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
     let (what, place) = act.split_once(' ').unwrap_or((act, ""));
     let (number, option) = place.split_once(' ').unwrap_or((place, ""));
@@ -412,8 +418,8 @@ pub fn apply_button(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
     true
 }
 
-/// Returns a condition on an option of an earlier question. It refers to the option's id, or to its
-/// position if it has none yet.
+/// Returns a condition on an option of an earlier question. It refers to the option by its id. If
+/// the option has no id yet, it refers to the option by its position.
 pub fn condition(earlier: &[EditedQuestion], key: &str) -> Option<Value> {
     let find = |(number, question): (usize, &EditedQuestion)| {
         let place = question.filled_in().position(|option| option.key == key)?;
@@ -452,7 +458,7 @@ mod tests {
         }
     }
 
-    /// Returns a stored question with this number of options.
+    /// Builds a stored question with this number of options.
     fn stored(number: u128, options: u128) -> EditedQuestion {
         let id = |id: u128| Uuid::from_u128(id).to_string();
         let options: Vec<Value> = (0..options)
@@ -551,7 +557,8 @@ mod tests {
             EditedQuestion::sent(&vec![("q0.key".into(), key.clone())], &[]).is_empty(),
             "and nothing where it is gone"
         );
-        // A complete question that is no longer stored becomes a new one.
+        // The form contains the whole question, but the question was removed from the stored step.
+        // So it becomes a new question.
         let whole = vec![
             ("q0.key".into(), key),
             ("q0.kind".into(), "yes_no".into()),

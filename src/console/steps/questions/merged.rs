@@ -1,7 +1,7 @@
 //! Merges questions that two members changed at the same time. Each question of the form is
-//! compared with its state when the form was opened, and with its stored state. A change, addition,
-//! move or removal by one member alone is applied. If both members changed the same question, the
-//! member chooses a version.
+//! compared with its state when the form was opened, and with its stored state. If only one member
+//! changed, added, moved or removed a question, that change is applied. If both members changed the
+//! same question, the member chooses a version.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,11 +11,12 @@ use sha2::{Digest as _, Sha256};
 use super::edited_questions::{EditedQuestion, RemoteChange};
 use crate::console::merge::{MergeResult, merge};
 
-/// The state that a form was opened with: the key and a hash of each question, in order.
+/// The questions at the moment when the form was opened: the key and a hash of each question, in
+/// order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OpenedQuestions(Vec<(String, String)>);
 
-/// Returns a hash of everything in a question that the form can change.
+/// Returns a hash of all parts of a question that the form can change.
 fn mark(question: &EditedQuestion) -> String {
     let mut conditions: Vec<&str> = question.conditions.iter().map(String::as_str).collect();
     conditions.sort_unstable();
@@ -37,7 +38,7 @@ fn mark(question: &EditedQuestion) -> String {
 }
 
 impl OpenedQuestions {
-    /// Builds the state from the stored questions.
+    /// Builds the state for a form that is opened with these stored questions.
     pub fn of(stored: &[EditedQuestion]) -> Self {
         Self(
             stored
@@ -66,8 +67,8 @@ impl OpenedQuestions {
             .join(" ")
     }
 
-    /// Returns the hash of a question. `None` if the question did not exist when the form was
-    /// opened.
+    /// Returns the hash that a question had when the form was opened. Returns `None` if the
+    /// question did not exist then.
     fn mark(&self, key: &str) -> Option<&str> {
         self.0
             .iter()
@@ -75,7 +76,7 @@ impl OpenedQuestions {
             .map(|(_, mark)| mark.as_str())
     }
 
-    /// Returns whether a stored question is new or changed since the form was opened.
+    /// Returns whether a stored question was added or changed after the form was opened.
     pub fn is_another(&self, stored: &EditedQuestion) -> bool {
         self.mark(&stored.key) != Some(&*mark(stored))
     }
@@ -102,7 +103,8 @@ pub fn merged(
             ..stored.clone()
         }),
         (Some(mine), Some(stored)) => {
-            // The member's earlier choice between two versions has been applied, so it is cleared.
+            // The form contained the member's earlier choice between two versions. The choice has
+            // been applied, so it is cleared.
             let on_theirs = || {
                 EditedQuestion {
                     is_theirs: None,
@@ -125,8 +127,8 @@ pub fn merged(
                 },
             )
         }
-        // The other member removed the question. It stays if it is new in this form or was changed
-        // here.
+        // The other member removed the question. It is removed here too, unless this form added or
+        // changed it.
         (Some(mine), None) => match base.mark(key) {
             Some(was) if was == mark(mine) => None,
             Some(_) => Some(EditedQuestion {
@@ -135,7 +137,8 @@ pub fn merged(
             }),
             None => Some(mine.clone()),
         },
-        // This form removed the question, or the other member added it.
+        // Only the stored step has the question. Either this form removed it, or the other member
+        // added it.
         (None, Some(stored)) => match base.mark(key) {
             Some(was) if was == mark(stored) => None,
             Some(_) => Some(EditedQuestion {
@@ -169,7 +172,8 @@ pub fn merged(
     order.iter().filter_map(|key| one(key)).collect()
 }
 
-/// Adds the keys that only `other` has to an order, each after the key that precedes it in `other`.
+/// Adds the keys that only `other` contains to `order`. Each key is inserted after the key that
+/// precedes it in `other`.
 fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
     for (place, key) in other.iter().enumerate() {
         if !order.contains(key) {
@@ -182,18 +186,18 @@ fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
     order
 }
 
-/// The questions that lose conditions because other questions are removed or moved.
+/// The questions that lose conditions because the member removed or moved other questions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LostConditions {
-    /// The numbers of the questions that lose all conditions, so that every guest is asked.
+    /// The numbers of the questions that lose all their conditions. Every guest then sees them.
     pub of_all: Vec<usize>,
-    /// The numbers of the questions that lose some of their conditions, so that other guests are
-    /// asked.
+    /// The numbers of the questions that lose some of their conditions. Different guests then see
+    /// them.
     pub of_more: Vec<usize>,
 }
 
-/// Returns the questions that lose conditions, because no earlier question offers the option any
-/// more. `before` has the earlier states.
+/// Returns the questions that lose conditions because no earlier question offers the required
+/// option any more. `before` has the earlier versions of the questions.
 pub fn lost_conditions(before: &[&[EditedQuestion]], after: &[EditedQuestion]) -> LostConditions {
     let mut loosened = LostConditions::default();
     for (number, question) in after.iter().enumerate() {
@@ -288,7 +292,7 @@ mod tests {
                 && base.is_another(&theirs[1])
                 && base.is_another(&theirs[2])
         );
-        // A new order by one member alone is applied as well.
+        // If only one member changed the order, the new order is applied as well.
         let moved = [opened[1].clone(), opened[0].clone(), opened[2].clone()];
         assert_eq!(
             texts(&merged(&base, &moved, &theirs)),
@@ -325,7 +329,7 @@ mod tests {
             Some(RemoteChange::Changed),
             "what was removed here is back with what they wrote"
         );
-        // An identical change by both members is no conflict.
+        // If both members made the same change, there is no conflict.
         assert!(
             merged(&base, &theirs, &theirs)
                 .iter()
@@ -337,7 +341,7 @@ mod tests {
             (chosen[0].text.current.as_str(), chosen[0].is_theirs),
             ("My A", None)
         );
-        // If the state at the opening is unknown, nothing is overwritten.
+        // If the form does not say which questions it was opened with, nothing is overwritten.
         assert_eq!(
             merged(&OpenedQuestions::default(), &mine, &theirs)[0].is_theirs,
             Some(false)
@@ -364,18 +368,18 @@ mod tests {
                 of_more: vec![1]
             }
         );
-        // The result is the same if the form has already dropped the conditions.
+        // The result is the same if the form has already removed the conditions.
         let mut after = after.to_vec();
         after[0].conditions.clear();
         assert_eq!(lost_conditions(&[&known], &after).of_all, [0]);
         // A question that is moved above the question of its condition loses the condition.
         let moved = [known[1].clone(), known[0].clone()];
         assert_eq!(lost_conditions(&[&known], &moved).of_all, [0]);
-        // A condition is lost when its option is removed.
+        // A question loses a condition if the option of the condition is removed.
         let mut less = known.to_vec();
         less[0].options.remove(0);
         assert_eq!(lost_conditions(&[&known], &less).of_all, [1]);
-        // A condition that the member removed does not count as lost.
+        // A condition that the member removed on purpose does not count as lost.
         let mut freed = known.to_vec();
         freed[3].conditions.clear();
         assert_eq!(

@@ -1,5 +1,5 @@
-//! The questions of a step. The buttons for adding, moving and removing a question change only the
-//! form. Saving writes all changes together.
+//! The questions of a step. The buttons that add, move and remove a question change only the form.
+//! The save button writes all changes together.
 
 mod edited_questions;
 mod merged;
@@ -28,20 +28,21 @@ use crate::words::fill;
 
 /// The source table of the texts of questions and options.
 const SOURCE: &str = "precheck_question";
-/// Maximum number of options of all earlier questions up to which the form offers all options as
-/// conditions. Above it, the form offers the options of one question at a time.
+/// Maximum number of options of earlier questions that the form offers as conditions all at once.
+/// If there are more, the form offers the options of one question at a time.
 const FEW: usize = 12;
 /// Maximum length of a short title, in characters.
 const BRIEF: usize = 60;
-/// Maximum number of questions that a notice describes.
+/// Maximum number of questions that one notice describes.
 const SHORT_TEXT: usize = 30;
-/// Limits of a short description of a question: characters of each text, and number of options.
+/// Limits of a short description of a question: the number of characters of each text, and the
+/// number of options.
 const SHORT: (usize, usize) = (2 * BRIEF, 10);
-/// Limits of a complete description of a question, which helps to choose between two versions. They
-/// are characters of each text, and number of options.
+/// Limits of a complete description of a question: the number of characters of each text, and the
+/// number of options. The member reads it to choose between two versions.
 const WHOLE: (usize, usize) = (6_000, 100);
 
-/// An option of an earlier question that can be a condition.
+/// An option of an earlier question that the member can select as a condition.
 struct ConditionOption {
     key: String,
     label: String,
@@ -52,26 +53,26 @@ struct ConditionOption {
 struct QuestionItem {
     question: EditedQuestion,
     number: usize,
-    /// The prefix of the form names of the question's fields.
+    /// The prefix of the names of the question's form fields.
     name: String,
     kinds: Vec<(&'static str, String, bool)>,
     is_kept: bool,
     is_written: bool,
-    /// The options that the service creates, if the form shows them: key, label, and whether
-    /// choosing the option flags the submission.
+    /// The options that the service creates, if the form shows them. Each has its key, its label,
+    /// and whether choosing it flags the submission.
     own_options: Vec<(String, String, bool)>,
     ways: Vec<ConditionOption>,
-    /// Earlier questions with options: key, title, and whether the form offers their options as
-    /// conditions.
+    /// Earlier questions that have options. Each has its key, its title, and whether the form
+    /// offers its options as conditions.
     from: Vec<(String, String, bool)>,
     errors: Vec<String>,
-    /// A description of the stored version if both members changed the question, and whether the
-    /// member chose that version.
+    /// Set if both members changed the question: a description of the stored version, and whether
+    /// the member chose that version.
     theirs: Option<(String, bool)>,
-    /// A sentence about a change by another member for which there are no two versions to choose
-    /// from.
+    /// A sentence about a conflict in which one member changed the question and the other member
+    /// removed it.
     conflict: Option<&'static str>,
-    /// A short title, shown while the question is collapsed.
+    /// A short title. The page shows it while the question is collapsed.
     brief: String,
     about: String,
 }
@@ -83,19 +84,19 @@ struct QuestionsPage<'v> {
     action: String,
     hidden: ConsoleFields,
     questions: Vec<QuestionItem>,
-    /// Error messages, each with the number of its question.
+    /// Error messages. A message about one question also has the number of that question.
     problems: Vec<(String, Option<usize>)>,
     notes: Vec<String>,
-    /// Descriptions of the questions that other members changed, and the address of the stored
-    /// questions.
+    /// Descriptions of the questions that other members changed, and the address of the page with
+    /// the stored questions.
     theirs: Option<(Vec<String>, String)>,
-    /// The address of a text's page, without the id of the text.
+    /// The address of the page of a text, without the id of the text at its end.
     languages: Option<String>,
     may_change: bool,
 }
 
 impl QuestionsPage<'_> {
-    /// Returns the address of a text's page, which has all languages.
+    /// Returns the address of the page that shows a text in all languages.
     fn way_to(&self, id: &str) -> Option<String> {
         self.languages
             .as_ref()
@@ -150,19 +151,19 @@ fn cut(text: &str, letters: usize) -> String {
     }
 }
 
-/// The data of the page of questions.
+/// The data from which the page of questions is rendered.
 struct QuestionsView {
     questions: Vec<EditedQuestion>,
     updated_at: String,
     key: String,
     status: u16,
     problems: Vec<(String, Option<usize>)>,
-    /// Error messages by the number of the question.
+    /// Error messages, by the number of the question that they are about.
     errors: HashMap<usize, Vec<String>>,
     note: Option<&'static str>,
-    /// The state that the form was opened with.
+    /// The questions at the moment when the form was opened.
     base: OpenedQuestions,
-    /// The questions before a button changed them.
+    /// The questions in the form before a button changed them.
     before: Vec<EditedQuestion>,
     theirs: Option<Vec<String>>,
 }
@@ -192,7 +193,7 @@ impl QuestionsView {
         }
     }
 
-    /// Adds the issues of a refusal to the questions that they belong to.
+    /// Adds each issue of a refusal to the question that the issue is about.
     fn refused(&mut self, request: &ConsoleRequest, refusal: &ConsoleRefusal) {
         self.status = refusal.status;
         for issue in &refusal.issues {
@@ -226,8 +227,8 @@ impl QuestionsView {
         ) = (true, true);
     }
 
-    /// Merges the form with the stored questions. A question that both members changed is shown in
-    /// both versions.
+    /// Merges the questions of the form with the stored questions. If both members changed a
+    /// question, the form shows both versions.
     fn merge(&mut self, request: &ConsoleRequest, now: &StoredResource, known: &[EditedQuestion]) {
         let mine = OpenedQuestions::of(&self.questions);
         let is_told =
@@ -243,7 +244,7 @@ impl QuestionsView {
             (OpenedQuestions::of(known), updated_at(now), 409);
     }
 
-    /// Describes what is lost when the form is saved: questions and conditions.
+    /// Describes which questions and conditions are lost when the form is saved.
     fn losses(&self, request: &ConsoleRequest, known: &[EditedQuestion]) -> Vec<String> {
         let words = &request.texts.steps;
         let is_gone = |number: &usize| {
@@ -330,7 +331,7 @@ impl QuestionsView {
     }
 }
 
-/// A question whose options later questions can use as conditions.
+/// A question with options that later questions can use as conditions.
 struct Offered {
     key: String,
     name: String,
@@ -361,7 +362,7 @@ impl Offered {
     }
 }
 
-/// Returns the title of a question; its number if it has no text.
+/// Returns the title of a question. If the question has no text, returns its number.
 fn name_of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -> String {
     if question.text.is_blank() {
         format!("{} {}", request.texts.steps.question, number + 1)
@@ -370,7 +371,7 @@ fn name_of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -
     }
 }
 
-/// Describes a stored question: text, kind of answer, options and conditions.
+/// Describes a stored question: its text, the kind of its answer, its options and its conditions.
 fn describe(
     request: &ConsoleRequest,
     question: &EditedQuestion,
@@ -550,7 +551,7 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let sent = EditedQuestion::sent(&request.fields, &known);
         let mut questions = sent.clone();
         let act = request.form_value("act").unwrap_or_default();
-        // An unknown or missing button saves nothing.
+        // If the form was sent with an unknown button or without a button, nothing is saved.
         let is_act = apply_button(&mut questions, act) || act != "save";
         let (base, expected) = (
             OpenedQuestions::sent(request.form_value("base").unwrap_or_default()),
@@ -569,7 +570,7 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
             view.before = sent;
             return Ok(view.page(request, &now, &known));
         }
-        // Takes over the version that the member chose of each question in conflict.
+        // For each question in conflict, the version that the member chose is applied.
         for question in view
             .questions
             .iter_mut()
@@ -612,7 +613,7 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
                 &request.path,
                 CompletedAction::Saved,
             )),
-            // Another member saved the step between the read and this update.
+            // Another member saved the step after this request had read it and before this update.
             Err(Failed {
                 refusal,
                 saved: None,
@@ -631,8 +632,8 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
                 let Some(saved) = saved else {
                     return Ok(view.page(request, &now, &known));
                 };
-                // The form continues from the saved state. It needs a new idempotency key, because
-                // the next save creates other texts.
+                // The form now starts from the saved questions. It needs a new idempotency key,
+                // because the next save creates other texts.
                 let known = questions_of(request, &saved).await.unwrap_or_default();
                 (view.base, view.updated_at, view.key) = (
                     OpenedQuestions::of(&known),
@@ -646,14 +647,14 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// The reason why questions were not saved. `saved` is the step if its list was saved and only
-/// texts failed.
+/// The reason why questions were not saved completely. `saved` is the step if its list of questions
+/// was saved and only texts could not be written.
 struct Failed {
     refusal: ConsoleRefusal,
     saved: Option<StoredResource>,
 }
 
-/// Writes the questions: first new texts, then the list, then existing texts.
+/// Writes the questions: first new texts, then the list of questions, then existing texts.
 async fn written(
     request: &ConsoleRequest,
     step: &StoredResource,
@@ -729,8 +730,8 @@ async fn written(
     }
 }
 
-/// Reads the step again after its list was saved, and assigns the stored ids and keys to the
-/// questions.
+/// Reads the step again after its list of questions was saved. Assigns the ids and keys that the
+/// service stored to the questions of the form.
 async fn followed(
     request: &ConsoleRequest,
     saved: StoredResource,
@@ -747,8 +748,8 @@ async fn followed(
     now
 }
 
-/// Turns a refusal to write a text into a refusal of the question that uses the text, so that the
-/// message appears at that question.
+/// Turns a refusal to write a text into a refusal of the question that uses the text. So the form
+/// shows the message at that question.
 fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
         .issues
@@ -757,8 +758,8 @@ fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
 }
 
-/// Returns the id of a text's translation. If the text has no translation, creates one. The
-/// idempotency key of this create is made from the key of the question or option.
+/// Returns the id of a text's translation. Creates a translation if the text has none. The
+/// idempotency key of that create is derived from the key of the question or option.
 async fn linked(
     request: &ConsoleRequest,
     key: &str,
