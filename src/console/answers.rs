@@ -10,8 +10,8 @@ use super::request::ConsoleRequest;
 use crate::page;
 use crate::words::{fill, in_language};
 
-/// Limits that keep a page readable. `MOST` is the maximum number of lines. `LONGEST` is the
-/// maximum number of characters of a value.
+/// Limits that make a page short enough to read. `MOST` is the maximum number of lines. `LONGEST`
+/// is the maximum number of characters of a value.
 const MOST: usize = 200;
 const LONGEST: usize = 2_000;
 const LIST_WAIVERS: &str = "listDamageWaivers";

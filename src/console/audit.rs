@@ -76,8 +76,8 @@ fn is_new(entry: &AuditEntry) -> bool {
         .is_some_and(|change| change.before.is_null() && !change.after.is_null())
 }
 
-/// Returns the id of the app that an entry concerns, and the name of the app if the entry contains
-/// it.
+/// Returns the id of the app that an entry is about. Also returns the name of the app if the entry
+/// contains it.
 fn app(entry: &AuditEntry) -> Option<(&str, Option<&str>)> {
     let known = change_of(entry, "app").and_then(|change| {
         Some((
@@ -275,7 +275,7 @@ impl AuditNames {
         Self(names)
     }
 
-    /// Collects what a sentence about the target of an entry needs.
+    /// Collects the data for a sentence about the target of an entry.
     fn deed<'n>(&'n self, target: &'n TargetView) -> AuditedAction<'n> {
         let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
         let name = target

@@ -1,7 +1,7 @@
 //! Three-way merge. It compares three values: the one that the form showed when it was opened, the
 //! stored one, and the typed one. The forms of resources, texts, rules and questions use it.
 
-/// Which value applies after the merge.
+/// The result of a merge. It determines the value that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeResult {
     /// The stored value does not change. Either the member did not change the value, or the member

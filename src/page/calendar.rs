@@ -36,7 +36,7 @@ pub struct CalendarEvent<'e> {
     pub description: &'e str,
     /// The address of the flat in words, for people. `coordinates` is for programs.
     pub location: Option<&'e str>,
-    /// The latitude and longitude of the place, in degrees.
+    /// The latitude and longitude of the flat, in degrees.
     pub coordinates: Option<(f64, f64)>,
     /// The address of the stay's page.
     pub url: Option<&'e str>,
@@ -233,8 +233,8 @@ fn written(offset: Offset) -> String {
     format!("{sign}{hours:02}{minutes:02}{rest}")
 }
 
-/// Escapes a text for an iCalendar value (RFC 5545, 3.3.11). Removes control characters, keeps line
-/// ends, and converts tabs to spaces.
+/// Escapes a text for an iCalendar value (RFC 5545, 3.3.11). Converts tabs to spaces, and removes
+/// all other control characters except line ends.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.replace("\r\n", "\n").chars() {

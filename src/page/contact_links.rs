@@ -234,8 +234,8 @@ mod tests {
     }
 
     proptest! {
-        /// For every name and position of a flat, each link is a valid URL, and parsing it returns
-        /// the same parameters.
+        /// For any name and position of a flat, each link is a valid URL. Parsing the URL returns
+        /// the parameters from which it was built.
         #[test]
         fn every_link_to_a_place_is_a_valid_url(name in "\\PC{0,20}", address in "\\PC{1,30}", coordinates in prop::option::of((-90.0..90.0, -180.0..180.0))) {
             let place = FlatPosition { coordinates, address: address.clone() };

@@ -9,7 +9,7 @@ use super::guest_fields;
 use super::operation_calls::PageRefusal;
 use crate::precheck::AnswerForm;
 
-/// The kind of a fault. Most kinds are named after what the guest must enter.
+/// The kind of a fault. Most kinds are named after the input that the field needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The request contains a field that the form does not have.

@@ -50,7 +50,7 @@ pub enum FieldInput<'v> {
     Checkboxes(Vec<FieldChoice<'v>>),
     /// A selection list.
     Select(Vec<FieldChoice<'v>>),
-    /// A single checkbox. The value says whether the box is ticked.
+    /// A single checkbox. The value is true if the box is ticked.
     Checkbox(bool),
 }
 

@@ -32,7 +32,7 @@ struct ReviewPage<'v> {
 struct IncompleteStep<'v> {
     step: &'v StepView,
     href: String,
-    /// A text that says what the step still needs.
+    /// A text that names the missing parts of the step.
     text: String,
 }
 

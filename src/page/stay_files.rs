@@ -1,5 +1,5 @@
-//! Builds what a guest can save on a phone: the calendar event, the wallet pass, and the offline
-//! copy of the page.
+//! Builds the files that a guest can save on a phone: the calendar event, the wallet pass, and the
+//! offline copy of the page.
 
 use engine::error::Result;
 use jiff::ToSpan as _;

@@ -52,7 +52,8 @@ pub fn has_failed(step: &StepView) -> bool {
     is_failed && !step.step_type.checks_identity()
 }
 
-/// Returns a text that says what the step needs before the submission; `None` if it needs nothing.
+/// Returns a text that names the missing parts of a step; `None` if the step is ready for the
+/// submission.
 #[must_use]
 pub fn missing(page_stay: &PageStay, step: &StepView) -> Option<String> {
     if step.state.is_ready() {

@@ -265,8 +265,8 @@ struct CreatedKeyPage<'v> {
 }
 
 /// Returns the page that shows a new token. The page is the response to the form and has no
-/// address, so nobody can open it later. If the member sends the form a second time, the response
-/// does not contain the token.
+/// address, so a browser cannot open it later. If the member sends the form a second time, the
+/// response does not contain the token.
 fn token_page<'v>(request: &'v ConsoleRequest, made: &'v ApiKeyView) -> Response {
     let words = &request.texts.access;
     let frame = ConsoleFrame::new(request, words.token)

@@ -242,8 +242,8 @@ impl UseCount {
     }
 }
 
-/// `MOST_KEPT` is the maximum number of unsaved ticks that a form carries. `MOST_AT_ONCE` is the
-/// maximum number of ids in one call of the operation.
+/// `MOST_KEPT` is the maximum number of unsaved ticks in one form. `MOST_AT_ONCE` is the maximum
+/// number of ids in one call of the operation.
 const MOST_KEPT: usize = 500;
 const MOST_AT_ONCE: usize = 25_000;
 
@@ -257,7 +257,7 @@ struct TargetRow {
     is_ticked: bool,
 }
 
-/// Which targets the page shows: the kind of target, the search text and the offset.
+/// The filter of the targets on the page: the kind of target, the search text and the offset.
 struct TargetFilter {
     /// The kind in the address. `None` stands for the first kind that the resource can be assigned
     /// to.
@@ -323,7 +323,7 @@ impl TargetFilter {
 /// The confirmation that the page asks for before it assigns or unassigns all results of a search.
 struct AssignConfirmation {
     text: String,
-    /// The form value of the confirming button, whose label is `yes`.
+    /// The form value of the button that confirms. `yes` is the label of that button.
     act: &'static str,
     yes: String,
 }
@@ -356,8 +356,8 @@ struct AssignmentPage<'v> {
     /// The button that assigns or unassigns all results: its form value and its label. `None` if
     /// one page shows all results.
     all_found: Option<(&'static str, String)>,
-    /// A sentence that replaces the button `all_found` if the search has too many results for one
-    /// request.
+    /// A sentence that the page shows instead of the button `all_found`, if the search has too many
+    /// results for one request.
     too_many: Option<String>,
 }
 

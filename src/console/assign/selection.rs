@@ -44,7 +44,7 @@ impl Selection {
         ticked
     }
 
-    /// Records whether the member wants a target to be assigned (`is`). `was` says whether it is
+    /// Records whether the member wants a target to be assigned (`is`). `was` is true if it is
     /// assigned now. If both are the same, nothing is recorded.
     pub fn set(&mut self, id: &str, was: bool, is: bool) {
         for (changes, is_among) in [

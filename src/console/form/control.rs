@@ -117,12 +117,12 @@ pub enum ControlInput {
         options: Vec<ControlOption>,
     },
     /// Checkboxes, of which the member can tick any number. If the value of the field may be null,
-    /// `set` is the state of an additional checkbox. It says whether the field has a value.
+    /// `set` is the state of an additional checkbox. If that box is ticked, the field has a value.
     Checkboxes {
         options: Vec<ControlOption>,
         set: Option<bool>,
-        /// The search by name for further rows. Set if the list is too long for the form to show
-        /// all rows.
+        /// The search by name for rows that the form does not show. Set if the list is too long for
+        /// the form to show all rows.
         sought: Option<NameSearch>,
     },
     /// A choice of one row from a list that is too long to show. The options are the selected row,

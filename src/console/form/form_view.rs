@@ -1,5 +1,5 @@
-//! A form with its values: what the member typed, what the form showed when it was opened, and the
-//! reasons why it was refused.
+//! A form with its values: the typed values, the values that the form showed when it was opened,
+//! and the reasons why it was refused.
 
 use std::collections::{HashMap, HashSet};
 

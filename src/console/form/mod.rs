@@ -1,9 +1,9 @@
-//! Forms, built from the schemas of operations. What the schema says about a field is not repeated
-//! in the code.
+//! Forms, built from the schemas of operations. The code does not repeat facts that the schema
+//! states about a field.
 //!
 //! - [`spec`] reads a schema, and [`extensions`] reads its extensions of a field (`x-…`).
 //! - [`fill`] converts values into the fields that a browser sends, and back.
-//! - [`control`] builds what the template shows for a field.
+//! - [`control`] builds the controls that the template shows.
 //! - [`layout`] sorts the fields into sections.
 //! - [`choice_lists`] finds the rows that a field can refer to.
 //! - [`rules`] finds faults in rules that each belong to a name.

@@ -149,7 +149,7 @@ fn filled(rules: &[Value], categories: &[RuleCategoryFields]) -> ConsoleFields {
     fields
 }
 
-/// Reads a rule from a form. The result says whether the rule is switched on, and has its fields.
+/// Reads a rule from a form. Returns whether the rule is switched on, and the rule with its fields.
 fn rule_in(
     category: &str,
     lines: &[Vec<FieldSpec>],

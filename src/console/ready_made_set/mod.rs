@@ -78,7 +78,7 @@ fn page(request: &ConsoleRequest, problem: Option<(u16, String)>) -> Response {
     reply::page_of_template(request, problem.map_or(200, |(status, _)| status), &page)
 }
 
-/// Shows what the set contains, before the member creates it.
+/// Shows the content of the set, before the member creates the set.
 pub fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { Ok(page(request, None)) })
 }

@@ -43,7 +43,7 @@ fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Field
             spec.kind = match spec.kind {
                 Control::Lines | Control::References(_) => {
                     // For this field an empty list means the same as null. So the form needs no
-                    // checkbox that says whether the field has a value.
+                    // checkbox that makes the field null.
                     spec.is_nullable = false;
                     Control::References(list.to_owned())
                 }

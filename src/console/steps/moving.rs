@@ -181,7 +181,7 @@ mod tests {
     }
 
     proptest! {
-        /// The new positions produce the new order, whatever the earlier positions were.
+        /// The new positions produce the new order, for any earlier positions.
         #[test]
         fn new_positions_give_the_wanted_order(positions in prop::collection::vec(prop::option::of(0..60_u32), 1..12), moved in 0..12_usize) {
             let mut new_order = steps(&positions);

@@ -25,7 +25,8 @@ struct NewSubscription<'v> {
     frame: ConsoleFrame<'v>,
     action: String,
     key: String,
-    /// The events that the form offers. Each says whether the member has chosen it.
+    /// The events that the form offers. The second value is true if the member has chosen the
+    /// event.
     events: Vec<(Event, bool)>,
     url: String,
     /// Whether the form omits an event because only apps can subscribe to that event.

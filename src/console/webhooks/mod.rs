@@ -177,7 +177,8 @@ fn path_of(one: &WebhookSubscription) -> String {
 struct SubscriptionList<'v> {
     frame: ConsoleFrame<'v>,
     path: String,
-    /// Events by which the member can filter the list. Each says whether it is chosen.
+    /// Events by which the member can filter the list. The second value is true for the chosen
+    /// event.
     events: Vec<(Event, bool)>,
     states: Vec<(&'static str, &'static str, bool)>,
     host: String,

@@ -49,7 +49,7 @@ struct SecretPage<'v> {
 }
 
 /// Returns the page that shows a secret. The page is the response to the form and has no address,
-/// so nobody can open it later.
+/// so a browser cannot open it later.
 pub(super) fn secret_page<'v>(
     request: &'v ConsoleRequest,
     made: &'v CreatedWebhookSubscription,

@@ -10,7 +10,7 @@ use crate::words::fill;
 pub struct AuditedAction<'d> {
     pub operation: &'d str,
     pub who: &'d str,
-    /// `kind` is the type of the target. `is_one` says whether the target is a single resource.
+    /// `kind` is the type of the target. `is_one` is true if the target is a single resource.
     pub kind: &'d str,
     pub is_one: bool,
     pub name: Option<&'d str>,

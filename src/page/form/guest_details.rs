@@ -79,8 +79,8 @@ impl<'f> GuestFields<'f> {
                 continue;
             }
             let (value, was) = (self.value(name), self.was(name));
-            // The form can show a value that is not saved. Either it is a value of the reservation
-            // that nobody has saved yet, or another person has deleted the saved value since.
+            // The form can show a value that is not saved. Either it comes from the reservation and
+            // was never saved, or another person has deleted the saved value since.
             let is_unsaved = !value.is_empty()
                 && !has_field_value(&after, name)
                 && (saved.is_none() || *need != Requirement::Never);

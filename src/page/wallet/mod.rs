@@ -2,8 +2,8 @@
 //! a signature of the checksums.
 //!
 //! [`pass`] builds the content, [`signer`] signs it, and [`icon`] and [`zip`] build the other
-//! parts. Each request builds the pass anew. The pass contains the door code while the code is
-//! valid. Phones fetch updates from [`service`]. [`pushes`] finds passes that have changed, and
+//! parts. A pass is built for each request and not stored. It contains the door code while the code
+//! is valid. Phones fetch updates from [`service`]. [`pushes`] finds passes that have changed, and
 //! makes phones fetch them through [`apns`].
 
 mod apns;

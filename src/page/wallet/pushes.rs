@@ -31,7 +31,7 @@ const MAX_CONCURRENT: usize = 16;
 /// How long after the departure the service still pushes changes of a pass.
 const AFTER_DEPARTURE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// The id of a stay: its organization and its reservation.
+/// The id of a stay: the id of its organization, and the id of its reservation.
 type StayId = (Uuid, Uuid);
 
 /// The result of a check of a pass, with the state that was checked.
@@ -67,7 +67,7 @@ impl PassPushes {
         }
     }
 
-    /// Checks passes and pushes changes until `stop` is cancelled.
+    /// Checks passes and sends pushes about changes until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         let mut turns = tokio::time::interval(EVERY);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -66,8 +66,8 @@ impl fmt::Debug for PassSigner {
 }
 
 impl PassSigner {
-    /// Reads a PEM file with a certificate, its key, and optionally its chain. The error says what
-    /// is wrong with the file.
+    /// Reads a PEM file with a certificate, its key, and optionally its chain. The error describes
+    /// the fault of the file.
     pub fn read(path: &Path) -> Result<Self, String> {
         let reported = |error: String| format!("--pass-certificate: {}: {error}", path.display());
         let text = std::fs::read(path).map_err(|error| reported(error.to_string()))?;

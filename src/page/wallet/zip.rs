@@ -14,10 +14,10 @@ pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     for (name, bytes) in files {
         let offset = long(archive.len());
         let mut entry = Vec::new();
-        // The fields of a file entry, in the order of the format. First come the version, the
-        // flags, the compression method (none), the time (midnight) and the date. The checksum, the
-        // compressed and the uncompressed length, the length of the name and the length of the
-        // extra field (0) follow.
+        // The fields of a file entry, in the order of the format. The first five are the version,
+        // the flags, the compression method (none), the time (midnight) and the date. Then come the
+        // checksum, the compressed length, the uncompressed length, the length of the name, and the
+        // length of the extra field (0).
         for number in [VERSION, 0, 0, 0, DATE] {
             entry.extend(number.to_le_bytes());
         }

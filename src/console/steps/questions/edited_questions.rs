@@ -18,7 +18,8 @@ use uuid::Uuid;
 
 use crate::console::request::ConsoleFields;
 
-/// The kinds of questions. Each says whether the member writes its options.
+/// The kinds of questions. The second value is true if the member writes the options of such
+/// questions.
 pub const KINDS: [(&str, bool); 4] = [
     ("single_select", true),
     ("multi_select", true),
