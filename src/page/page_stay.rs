@@ -251,8 +251,9 @@ impl PageStay {
         is_on && self.phase() != Phase::Cancelled
     }
 
-    /// Returns whether the page offers a wallet pass. The portal must offer passes, the server must
-    /// be able to sign them, and the day of departure must not have begun.
+    /// Returns whether the page offers a wallet pass. The portal must offer passes, and the server
+    /// must be able to sign them. The page offers none for a preview, for an unconfirmed booking,
+    /// or from the day of departure on.
     #[must_use]
     pub fn offers_pass(&self) -> bool {
         let is_on = self

@@ -29,7 +29,8 @@ struct StepPage<'v> {
     /// The message of the staff who sent the step back for changes.
     sent_back: Option<&'v str>,
     note: Option<&'static str>,
-    /// A sentence of the product about the step; `None` if the host has written a description.
+    /// A sentence of the product about the step. A description by the host replaces the sentence
+    /// about the type of the step.
     sentence: Option<&'static str>,
     progress: Option<ProgressCard<'v>>,
     /// The name and the amount of each fee.
@@ -40,8 +41,8 @@ struct StepPage<'v> {
     /// accept; on any other page, it is the accepted text. `None` as language means the requested
     /// language.
     contract: Option<(&'v str, TextLanguage<'v>)>,
-    /// A sentence that says when the guest accepted the agreement; `None` if the guest cannot
-    /// change the step any more.
+    /// A sentence that says when the guest accepted the agreement. Set only if the guest can still
+    /// change the step.
     accepted: Option<String>,
     files: Option<Files<'v>>,
     form: Option<StepForm<'v>>,

@@ -44,7 +44,7 @@ impl StepMark {
 }
 
 /// Returns whether another system reported that the step failed and that the guest must act.
-/// Returns false for identity checks, because the guest repeats a failed check at the provider.
+/// Returns false for identity checks, because the guest can repeat a failed check.
 #[must_use]
 pub fn has_failed(step: &StepView) -> bool {
     let progress = step.progress.as_ref();
