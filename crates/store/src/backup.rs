@@ -8,11 +8,11 @@ use rusqlite::{Connection, OpenFlags};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
 
-/// Copies everything in one step.
+/// Makes [`Backup::step`] copy all pages in one call.
 const ALL_PAGES: i32 = -1;
 
-/// Copies the present state of the database into an empty file, and checks the integrity of the
-/// copy.
+/// Copies the committed contents of the database into an empty file, and checks the integrity of
+/// the copy.
 pub(crate) fn back_up(database: &Path, into: &Path) -> Result<()> {
     let source = open(database)?;
     let mut copy = Connection::open(into)?;
@@ -25,8 +25,8 @@ pub(crate) fn back_up(database: &Path, into: &Path) -> Result<()> {
             "another process has locked the database; try again".into(),
         ));
     }
-    // Damage in the source is copied too. The operator should learn of it now, not when the copy is
-    // needed.
+    // Damage in the source is copied too. The operator should learn of the damage now, not when the
+    // backup is needed.
     let report: String = copy.query_row("pragma integrity_check(1)", [], |row| row.get(0))?;
     if report != "ok" {
         return Err(Error::Configuration(format!(

@@ -1,10 +1,10 @@
-//! Request coalescing: look-ups that arrive at about the same time share one query.
+//! Request coalescing: look-ups that arrive at about the same time are answered by one query.
 //!
-//! At most one query runs at a time. Look-ups that arrive during a query wait for its end and share
-//! the next query. So every query begins after all its look-ups have arrived. A single statement
-//! sees all commits made before the statement began. Each look-up therefore sees every commit made
-//! before the look-up arrived, as if it had a query of its own. The wait and the number of keys in
-//! a query are bounded.
+//! At most one query runs at a time. Look-ups that arrive during a query wait for its end and are
+//! answered by the next query. So every query begins after all its look-ups have arrived. A single
+//! statement sees all commits made before the statement began. Each look-up therefore sees every
+//! commit made before the look-up arrived, as if it had a query for itself alone. The wait and the
+//! number of keys in a query are bounded.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -19,14 +19,15 @@ use crate::{Backend, Store, Transaction, WAIT_LIMIT};
 
 /// Maximum number of look-ups in one query.
 const BATCH_SIZE: usize = 1_024;
-/// Maximum number of look-ups that wait for a query.
+/// Maximum number of look-ups that wait for the next query.
 const WAITING: usize = 16_384;
 
-/// A function that finds the values of these keys. A key without a value is absent from the map.
+/// A function that finds the values of the given keys. A key without a value is absent from the
+/// map.
 pub type Find<K, V, E> =
     dyn Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync;
 
-/// Look-ups of one kind, which share queries.
+/// Look-ups that use the same [`Find`] function and are answered by common queries.
 pub struct BatchLookup<K, V, E>(Arc<LookupInner<K, V, E>>);
 
 struct LookupInner<K, V, E> {
@@ -48,8 +49,8 @@ where
     V: Clone + Send + 'static,
     E: WorkError + Clone,
 {
-    /// Creates the look-ups of one kind. On PostgreSQL each statement of `find` may read another
-    /// snapshot.
+    /// Creates the queue of the look-ups that `find` answers. On PostgreSQL each statement of
+    /// `find` may read another snapshot.
     pub fn new(
         store: Store,
         find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,
@@ -69,7 +70,7 @@ where
     pub async fn look_up(&self, key: K) -> Result<Option<V>, E> {
         let inner = self.0.clone();
         let Backend::Postgres(postgres) = self.0.store.backend.clone() else {
-            // On SQLite, a separate query for each look-up costs no more than a shared one.
+            // On SQLite, one query for each look-up costs no more than one query for many.
             let keys = [key];
             return self
                 .0
@@ -91,8 +92,8 @@ where
 }
 
 impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> {
-    /// Adds a look-up to the queue. Returns whether the caller must start a query, because none is
-    /// running.
+    /// Adds a look-up to the queue. Returns true if no query is running, so that the caller must
+    /// start one.
     fn enqueue(&self, key: K, answer: LookupAnswer<V, E>) -> Result<bool, E> {
         let mut state = self.state();
         if state.waiting.len() >= WAITING {
@@ -109,15 +110,15 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> 
         while let Some(answers) = self.next() {
             let keys: Vec<K> = answers.keys().cloned().collect();
             let values = postgres.look_up(|tx| (self.find)(tx, &keys));
-            // If `find` panicked, the channels of these look-ups are closed, and their callers get
-            // an error.
+            // If `find` panicked, the channels of the look-ups in this query are closed, and their
+            // callers get an error.
             let Ok(values) = values else { continue };
             for (key, answers) in answers {
                 let answer = values
                     .as_ref()
                     .map(|values| values.get(&key).cloned())
                     .map_err(Clone::clone);
-                // If a caller has gone, its answer is dropped.
+                // If a caller no longer waits, its answer is dropped.
                 for sender in answers {
                     drop(sender.send(answer.clone()));
                 }
@@ -125,8 +126,8 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> 
         }
     }
 
-    /// Returns the look-ups for the next query, by key. If no look-up waits, marks that no query
-    /// runs and returns `None`.
+    /// Removes the look-ups for the next query from the queue and returns them, by key. If no
+    /// look-up waits, marks that no query runs and returns `None`.
     fn next(&self) -> Option<HashMap<K, Vec<LookupAnswer<V, E>>>> {
         let mut state = self.state();
         let count = state.waiting.len().min(BATCH_SIZE);

@@ -1,5 +1,5 @@
-//! Database errors, in the kinds that callers must distinguish. Conversion looks at error codes and
-//! types, never at texts.
+//! Database errors, in the classes that callers must distinguish. A driver's error is converted by
+//! its code and type, never by its text.
 
 use std::error::Error as StdError;
 use std::io;
@@ -12,8 +12,8 @@ pub enum Error {
     /// The database is busy, unreachable, out of space or out of connections. The same work may
     /// succeed later.
     Unavailable(String),
-    /// The work was done as far as this process knows, but the commit was not confirmed in time.
-    /// Only the database knows whether it saved the changes.
+    /// The work succeeded in this process, but the commit was not confirmed in time. Only the
+    /// database knows whether it saved the changes.
     Unknown(String),
     /// The URL or the database itself cannot be used. A retry does not help.
     Configuration(String),
@@ -22,7 +22,7 @@ pub enum Error {
     Defect(String),
 }
 
-/// A result of this crate.
+/// A result with an error of this crate, unless `E` names another error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl std::fmt::Display for Error {
@@ -61,7 +61,7 @@ impl From<rusqlite::Error> for Error {
     }
 }
 
-/// Returns the text of a driver's error, with its cause.
+/// Returns the text of a driver's error and of the errors that caused it.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     error
         .source()
@@ -108,8 +108,8 @@ impl From<refinery_core::Error> for Error {
     fn from(error: refinery_core::Error) -> Self {
         use refinery_core::error::Kind;
         Self::Configuration(match error.kind() {
-            // The database has a migration that this program does not know. For the opposite case
-            // the library reports a migration without `applied_on`.
+            // The database has a migration that this program does not know. In the opposite case, a
+            // migration that the database lacks, the library reports it without `applied_on`.
             Kind::MissingVersion(migration) if migration.applied_on().is_some() => {
                 newer_version_message(migration)
             }

@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::location::Location;
 use crate::{Options, postgres, sqlite};
 
-/// The results of an examination.
+/// The results of an examination of a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Examination {
-    /// Descriptions of the kind and state of the database.
+    /// Facts about the database that need no action of the operator.
     pub facts: Vec<String>,
     /// Whether the database has no schema of this program yet.
     pub is_new: bool,
@@ -20,7 +20,8 @@ pub struct Examination {
     pub now: Option<i64>,
     /// The faults that make the database unusable, each with the remedy.
     pub faults: Vec<(String, String)>,
-    /// Problems that an operator should know of, each with a remedy.
+    /// Problems that leave the database usable but that an operator should know of, each with the
+    /// remedy.
     pub notes: Vec<(String, String)>,
 }
 
@@ -72,7 +73,7 @@ fn examine_file(path: &Path) -> Result<Examination> {
     Ok(examination)
 }
 
-/// Returns whether another process holds the lock that [`crate::claim`] takes.
+/// Returns whether another process has the lock that [`crate::claim`] takes.
 fn is_in_use(file: &File) -> bool {
     matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }

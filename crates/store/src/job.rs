@@ -12,19 +12,19 @@ use tokio::time::Instant;
 use crate::error::{Error, Result};
 use crate::{Transaction, WAIT_LIMIT};
 
-/// A closure over a transaction. The store runs it on the thread that owns a connection.
+/// A closure over a transaction. The store runs the closure on the thread that owns the connection.
 pub trait Work<T, E>: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static {}
 
 impl<T, E, W> Work<T, E> for W where W: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static
 {}
 
-/// The error type of work. It can also hold an error of the store.
+/// The error type of work. An error of the store must be convertible into it.
 pub trait WorkError: From<Error> + Send + 'static {}
 
 impl<E: From<Error> + Send + 'static> WorkError for E {}
 
-/// Work with its types erased. The code that carries it is compiled once instead of once for each
-/// type of work.
+/// Work with its types erased. The code that passes work on is compiled once, instead of once for
+/// each type of work.
 pub(crate) type AnyWork = Box<dyn FnOnce(&mut Transaction<'_>) -> Outcome + Send>;
 
 /// The result of type-erased work.
@@ -32,7 +32,7 @@ pub(crate) type Outcome = Result<Box<dyn Any + Send>, WorkFailure>;
 
 /// The failure of type-erased work.
 pub(crate) enum WorkFailure {
-    /// An error of the work itself.
+    /// An error that the work returned, with its type erased.
     Work(Box<dyn Any + Send>),
     /// An error of the store.
     Store(Error),
@@ -71,13 +71,13 @@ pub(crate) fn with_types<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T
     }
 }
 
-/// The values of [`Progress`].
+/// The values of the number in [`Progress`].
 const WAITING: u8 = 0;
 const STARTED: u8 = 1;
 const ABANDONED: u8 = 2;
 
-/// Whether work has begun or was abandoned. Exactly one side wins: the thread that begins the work,
-/// or the caller that stops waiting.
+/// Whether work has begun or was abandoned. Exactly one of two threads decides: the thread that
+/// begins the work, or the caller's thread that stops waiting.
 #[derive(Clone, Default)]
 pub(crate) struct Progress(Arc<AtomicU8>);
 
@@ -101,7 +101,7 @@ impl Progress {
     }
 }
 
-/// A caught panic that is passed to the caller.
+/// A caught panic. It is passed to the caller and raised again there.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
 /// Runs work and catches a panic in it, so that the thread and its connection survive.
@@ -112,9 +112,9 @@ pub(crate) fn catch_panics<T, E>(
     catch_unwind(AssertUnwindSafe(|| work(transaction)))
 }
 
-/// The result of an operation that shares a commit with others.
+/// The result of an operation that is committed together with other operations.
 pub(crate) enum OperationResult {
-    /// The caller had stopped waiting, so nothing was done.
+    /// The caller had stopped waiting, so the operation did not run.
     Skipped,
     /// The operation failed, or was a dry run, and must be rolled back. It may have read changes of
     /// earlier operations in the same transaction, so its caller gets the result after the outcome
@@ -125,11 +125,12 @@ pub(crate) enum OperationResult {
     Done(CommitCallback),
 }
 
-/// A callback that sends the result to the caller of an operation, given the outcome of the commit.
+/// A callback that sends the operation's result to its caller. Its argument is the outcome of the
+/// commit.
 pub(crate) type CommitCallback = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// Runs an operation that shares a commit. The operation counts as done only if `is_sound` returns
-/// `Ok` for the transaction.
+/// Runs an operation that is committed together with other operations. The operation counts as done
+/// only if `is_sound` returns `Ok` for the transaction.
 pub(crate) fn run<T: Send + 'static, E: WorkError>(
     mut transaction: Transaction<'_>,
     work: impl Work<T, E>,
@@ -147,7 +148,7 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
     let is_done = matches!(outcome, Ok(Ok(_))) && !is_dry_run;
     let answer: CommitCallback = Box::new(move |committed| {
         let outcome = outcome.map(|outcome| committed.map_err(E::from).and(outcome));
-        // If the caller has gone, the result is dropped.
+        // If the caller no longer waits, the result is dropped.
         drop(sender.send(outcome));
     });
     if is_done {

@@ -2,13 +2,13 @@
 //!
 //! The rest of the program writes each statement once ([`statements!`]), runs it inside a
 //! [`Transaction`] with typed [`Value`]s and reads typed columns from [`Row`]s. Work over a
-//! transaction is plain synchronous code. It is moved to a thread that owns a connection, so no
-//! other network call can happen while a transaction is open.
+//! transaction is plain synchronous code. It is moved to a thread that owns a connection. So no
+//! network call other than the database's can happen while a transaction is open.
 //!
 //! - SQLite: three reader threads for every two cores, and one writer thread that commits many
 //!   queued operations together.
-//! - PostgreSQL: a pool of connections, at most half of them for one share. Each read is a
-//!   transaction of its own, and queued writes of one share are committed together.
+//! - PostgreSQL: a pool of connections, at most half of them for one share. Each read has a
+//!   transaction for itself, and queued writes of one share are committed together.
 //!
 //! This crate contains no word of the product's domain.
 
@@ -53,7 +53,8 @@ pub use work_count::WorkCount;
 /// [`Error::Unavailable`].
 pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);
 
-/// Longest duration of ordinary work, including the wait.
+/// Longest time of ordinary work, from the call of the store to the answer. Includes the wait for a
+/// connection.
 pub const WORK_LIMIT: Duration = Duration::from_millis(4_800);
 
 /// The target of the tracing spans that name the store's work and its caller. No other span uses
@@ -74,8 +75,8 @@ enum Backend {
     Postgres(postgres::Postgres),
 }
 
-/// The tenant on whose behalf work runs, for fair scheduling. `None` stands for the program's own
-/// work.
+/// The organization on whose behalf work runs, for fair scheduling. `None` stands for work of the
+/// program itself.
 pub type Share = Option<Uuid>;
 
 /// The migrations of both databases. A migration has the same number in both.
@@ -88,8 +89,8 @@ pub struct Migrations {
 
 impl Migrations {
     /// Builds a runner from pairs of a migration's name (`V7__deliveries`) and its SQL. The runner
-    /// applies all migrations in one transaction. That costs one fsync, and a failed upgrade leaves
-    /// the schema of the old release.
+    /// applies all migrations in one transaction. That costs one fsync. If an upgrade fails, the
+    /// schema stays as the old release made it.
     ///
     /// # Panics
     ///
@@ -110,20 +111,20 @@ impl Migrations {
 pub struct Options {
     /// Maximum number of connections.
     pub connections: Option<usize>,
-    /// URL of the server itself, used for migrations if a pooler stands before it.
+    /// URL of the server itself. Migrations use it if the other URL leads to a pooler.
     pub direct: Option<String>,
     /// URLs of replicas. Only [`Store::read_from_replica`] uses them.
     pub replicas: Vec<String>,
     /// How Citus distributes the tables of a distributed database. A database with only some of
     /// these tables distributed is refused.
     pub sharding: Option<&'static Sharding>,
-    /// Whether this process must be able to migrate the database. If false, the schema may also
-    /// have been migrated by another process.
+    /// Whether this process must be able to migrate the database. If false, the process accepts a
+    /// schema that another process has migrated.
     pub is_to_migrate: bool,
 }
 
-/// Length of the first copy of the WAL index header. The header changes with every commit of every
-/// process. See "WAL-Index Header" in SQLite's file format documentation.
+/// Length in bytes of the first copy of the WAL index header. The header changes with every commit
+/// of every process. See "WAL-Index Header" in SQLite's file format documentation.
 const VERSION_LENGTH: usize = 48;
 
 /// Identifies a state of a SQLite database: the WAL index header, which is read without a query.
@@ -135,7 +136,7 @@ pub struct Version([u8; VERSION_LENGTH]);
 pub struct Load {
     /// Operations that wait for a connection or for the writer.
     pub queued: usize,
-    /// Connections that run something now.
+    /// Connections that run work now.
     pub busy: usize,
     /// Maximum number of connections.
     pub size: usize,
@@ -144,14 +145,15 @@ pub struct Load {
 /// Total time that work has waited for a connection since the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WaitTotals {
-    /// Number of operations that waited.
+    /// Number of operations that waited for a connection.
     pub count: u64,
     /// Sum of the waiting times.
     pub time: Duration,
 }
 
 impl Store {
-    /// Opens `sqlite:PATH` or `postgres://…` and brings its schema up to date first. Blocks.
+    /// Brings the schema of `sqlite:PATH` or `postgres://…` up to date, and opens the database.
+    /// Blocks.
     pub fn open(url: &str, migrations: &Migrations) -> Result<Self> {
         Self::open_with(url, migrations, &Options::default())
     }
@@ -195,8 +197,9 @@ impl Store {
         self.read_for(None, work).await
     }
 
-    /// Runs [`Store::read`] on behalf of a share. One share gets at most half of PostgreSQL's
-    /// connections, or one SQLite reader for each core, so that other shares can always read.
+    /// Does the same as [`Store::read`], on behalf of a share. One share gets at most half of
+    /// PostgreSQL's connections, or one SQLite reader for each core, so that other shares can
+    /// always read.
     pub async fn read_for<T: Send + 'static, E: WorkError>(
         &self,
         share: Share,
@@ -226,8 +229,8 @@ impl Store {
         }
     }
 
-    /// Runs `work` in a read-only transaction on a replica. The replica may lag, and `work` has to
-    /// check that. Returns `None` if no replica answers in time.
+    /// Runs `work` in a read-only transaction on a replica. The replica's data may be old, and
+    /// `work` has to check that. Returns `None` if no replica answers in time.
     pub async fn read_from_replica<T: Send + 'static, E: WorkError>(
         &self,
         work: impl Work<T, E>,
@@ -255,7 +258,7 @@ impl Store {
         self.write_for(None, WORK_LIMIT, work).await
     }
 
-    /// Runs [`Store::write`] with a limit other than [`WORK_LIMIT`].
+    /// Does the same as [`Store::write`], with `limit` in place of [`WORK_LIMIT`].
     pub async fn write_within<T: Send + 'static, E: WorkError>(
         &self,
         limit: Duration,
@@ -264,8 +267,8 @@ impl Store {
         self.write_for(None, limit, work).await
     }
 
-    /// Runs [`Store::write_within`] on behalf of a share. When writes of several shares wait, the
-    /// shares take turns.
+    /// Does the same as [`Store::write_within`], on behalf of a share. When writes of several
+    /// shares wait, the shares take turns.
     pub async fn write_for<T: Send + 'static, E: WorkError>(
         &self,
         share: Share,
@@ -287,7 +290,8 @@ impl Store {
         written.instrument(span).await
     }
 
-    /// Returns whether this process is the only one that uses the database, which is so on SQLite.
+    /// Returns whether this process is the only one that uses the database. That is always so on
+    /// SQLite, and never on PostgreSQL.
     #[must_use]
     pub fn is_only_process(&self) -> bool {
         matches!(self.backend, Backend::Sqlite(_))
@@ -300,7 +304,7 @@ impl Store {
     }
 
     /// Copies SQLite's write-ahead log into the database file, so that the file alone is the
-    /// database. Blocks. Call it after all other work is done.
+    /// database. Blocks. Call this method after all other work is done.
     pub fn checkpoint(&self) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.checkpoint(),
@@ -329,8 +333,8 @@ impl Store {
     }
 
     /// Returns the maximum of each number of a [`WorkCount`] since the last call, and resets the
-    /// maxima. The maxima may come from different transactions. Tests use them to detect queries
-    /// that grow with a list.
+    /// maxima. Two maxima may come from different transactions. Tests use them to detect queries
+    /// that read more rows as a list grows.
     #[expect(
         clippy::must_use_candidate,
         reason = "a caller may only want to reset the maxima"
@@ -339,7 +343,7 @@ impl Store {
         self.max_work.take()
     }
 
-    /// Returns how busy the connections are.
+    /// Returns how many connections work now, and how many operations wait for one.
     #[must_use]
     pub fn load(&self) -> Load {
         match &self.backend {
@@ -359,7 +363,7 @@ impl Store {
     }
 
     /// Returns the number of connections closed since the store was opened because they were
-    /// silent, lost, or connected to a server that refuses writes. On SQLite it is zero.
+    /// silent, lost, or connected to a server that refuses writes. On SQLite the number is zero.
     #[must_use]
     pub fn dropped_connections(&self) -> u64 {
         match &self.backend {
@@ -369,13 +373,13 @@ impl Store {
     }
 }
 
-/// Wraps work in a span, on whichever thread it runs.
+/// Wraps work so that it runs inside a tracing span, whichever thread runs the work.
 fn within<T, E>(span: Span, work: impl Work<T, E>) -> impl Work<T, E> {
     move |transaction: &mut Transaction<'_>| span.in_scope(|| work(transaction))
 }
 
-/// Returns a span with the text of a statement. The parameters are left out because they may hold
-/// personal data.
+/// Returns a tracing span with the text of a statement. The parameters are omitted because they may
+/// contain personal data.
 fn statement_span(statement: &Statement) -> Span {
     info_span!(target: SPANS, "statement", otel.kind = "client", db.query.text = statement.text())
 }
@@ -383,12 +387,12 @@ fn statement_span(statement: &Statement) -> Span {
 /// A lock on a database for this process. Dropping it releases the lock.
 pub struct Claim(#[expect(dead_code, reason = "dropping the file releases the lock")] Option<File>);
 
-/// Locks a SQLite database for this process. The lock belongs to the file, so another path to the
-/// same file is locked too. Fails if another process holds the lock. PostgreSQL serves many
-/// processes, so nothing is locked there.
+/// Locks a SQLite database for this process. The lock belongs to the file, so the file is locked
+/// under its other paths too. Fails if another process has the lock. PostgreSQL serves many
+/// processes, so this function locks nothing there.
 ///
-/// Closing the locked file would also release SQLite's own locks on it. Take the claim before the
-/// database is opened, and keep it until the process ends.
+/// Closing the locked file would also release the locks that SQLite itself has on it. Call this
+/// function before the database is opened, and do not drop the claim until the process ends.
 pub fn claim(url: &str) -> Result<Claim> {
     let Location::Sqlite(path) = Location::of(url)? else {
         return Ok(Claim(None));
@@ -421,8 +425,8 @@ pub fn distribute(url: &str, migrations: &Migrations, sharding: &Sharding) -> Re
     }
 }
 
-/// Copies the present state of a SQLite database into `file`, which must be empty. Other processes
-/// may write to the database meanwhile. Blocks.
+/// Copies the committed contents of a SQLite database into `file`, which must be empty. Other
+/// processes may write to the database meanwhile. Blocks.
 pub fn back_up(url: &str, file: &Path) -> Result<()> {
     match Location::of(url)? {
         Location::Sqlite(path) => backup::back_up(&path, file),
@@ -492,8 +496,8 @@ impl<'a> Transaction<'a> {
         Ok(rows)
     }
 
-    /// Passes the rows of a query to `take` one after the other. Use it for many small rows that
-    /// are needed only once, because they are not copied.
+    /// Passes the rows of a query to `take` one after the other. Use this method for many small
+    /// rows that are needed only once, because it does not copy the rows.
     pub fn each<E: From<Error>>(
         &mut self,
         statement: &'static Statement,
@@ -530,10 +534,10 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement once for each of these rows. The statement must insert or update one row:
-    /// `insert … values (…)` or `update … where …`. Returns the number of rows touched. For many
-    /// rows this costs far less than as many calls of [`Transaction::execute`]. The first value
-    /// names the owner of the rows and must be the same in all of them. No two rows may conflict
-    /// with each other.
+    /// `insert … values (…)` or `update … where …`. Returns the number of rows that were changed.
+    /// For many rows this costs far less than as many calls of [`Transaction::execute`]. The first
+    /// value names the owner of the rows and must be the same in all of them. No two rows may
+    /// conflict with each other.
     pub fn execute_many(
         &mut self,
         statement: &'static Statement,
@@ -554,7 +558,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Does the same as [`Transaction::execute_many`] for a statement that ends in `returning …`.
-    /// Returns the returned rows in any order.
+    /// Returns the rows that the statement returns, in any order.
     pub fn rows_of_many(
         &mut self,
         statement: &'static Statement,
@@ -579,9 +583,9 @@ impl<'a> Transaction<'a> {
         Ok(touched)
     }
 
-    /// Runs a change whose number of rows is not needed. PostgreSQL gets the statement together
-    /// with the next one, or with the commit. That next call also reports a failure of this
-    /// statement.
+    /// Runs a change whose number of changed rows is not needed. PostgreSQL gets the statement
+    /// together with the next one, or with the commit. A failure of this statement is reported by
+    /// that next call.
     pub fn execute_deferred(
         &mut self,
         statement: &'static Statement,
@@ -597,8 +601,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Tries to take a lock for the rest of this transaction. The lock is visible to all
-    /// transactions on this database. Returns false if another transaction holds it.
+    /// Tries to lock `key` until the end of this transaction. All transactions on this database see
+    /// the lock. Returns false if another transaction has it.
     ///
     /// On SQLite a writing transaction is always alone, so the result is always true.
     pub fn try_lock(&mut self, key: i64) -> Result<bool> {
@@ -608,8 +612,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Tries to take a lock for the rest of this transaction, as [`Transaction::try_lock`] does,
-    /// and then runs a query. Returns `None` if another transaction holds the lock.
+    /// Tries to take a lock, as [`Transaction::try_lock`] does, and then runs a query. Returns
+    /// `None` if another transaction has the lock.
     ///
     /// On SQLite a writing transaction is always alone, so the lock is always free.
     pub fn rows_under_lock(
@@ -630,8 +634,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Checks that the changes of this transaction may be committed: no statement failed, and the
-    /// deadline has not passed.
+    /// Checks that the changes of this transaction may be committed: no statement has failed, and
+    /// the deadline has not passed.
     fn assert_sound(&mut self) -> Result<()> {
         match &self.handle {
             Handle::Sqlite(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! Reads database URLs. No other module reads them, so all agree on where the database, the files
-//! beside it and its backups are.
+//! Reads database URLs. No other module reads them, so all modules agree on the paths of the
+//! database, of the files beside it and of its backups.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::{Error, Result};
 /// The path of a SQLite database whose URL has no path.
 const DEFAULT: &str = "vestibule.db";
 
-/// Where a database is.
+/// The parsed address of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A SQLite file, absolute or relative to the working directory.
@@ -18,8 +18,8 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads a database URL. `sqlite:PATH` and `sqlite://PATH` are relative to the working
-    /// directory, unless PATH begins with a slash. The scheme may have any case.
+    /// Reads a database URL. In `sqlite:PATH` and `sqlite://PATH`, PATH is relative to the working
+    /// directory unless it begins with a slash. The scheme may have upper-case letters.
     ///
     /// Returns [`Error::Configuration`] for any other URL.
     pub fn of(url: &str) -> Result<Self> {

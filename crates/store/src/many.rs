@@ -5,7 +5,7 @@
 //! PostgreSQL runs one statement for all rows. Each parameter except the first becomes an array:
 //! `insert into t (a, b) select $1::uuid, each.p2 from unnest($2::text[]) as each (p2) on conflict
 //! …`, or `update t set b = each.p2 from unnest(…) as each (p2) where a = $1 …`. The first
-//! parameter names the owner of the rows and is the same in each of them. It stays a single value,
+//! parameter names the owner of the rows and is the same in all of them. It remains a single value,
 //! so that Citus can route the statement to that owner's server.
 
 /// Maximum number of rows in one statement.
@@ -66,7 +66,7 @@ fn of_each(text: &str, first: &str) -> String {
     each
 }
 
-/// Returns the index of the closing parenthesis that matches one opened before the text.
+/// Returns the index of the `)` that closes a parenthesis opened just before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1_u32;
     text.char_indices().find_map(|(index, c)| {

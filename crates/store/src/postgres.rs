@@ -1,15 +1,17 @@
 //! The PostgreSQL backend: a pool of connections. Each read is a transaction on one connection, run
-//! on a blocking thread. The queued writes of one share run in the same way and share a transaction
-//! ([`group_commit`]). Look-ups that share a query ([`crate::batch_lookup`]) use a reserved
-//! connection without a transaction, so they wait for no other work.
+//! on a blocking thread. The queued writes of one organization also run on a blocking thread,
+//! together in one transaction ([`group_commit`]). Look-ups that are answered by one query
+//! ([`crate::batch_lookup`]) use a reserved connection without a transaction, so they wait for no
+//! other work.
 //!
 //! A caller that gets "unavailable" can rely on this:
 //!
-//! - If the error comes before the work has begun, the work never begins. Either the caller or the
-//!   thread changes [`Progress`] first, and the thread does so only after it has a connection.
-//! - If the error comes later, because the deadline passed, no further statement of the work is
-//!   sent and nothing is committed. [`Connection`] checks the same deadline before each statement,
-//!   including the commit, and the caller is never answered before it.
+//! - If the error comes before the work has begun, the work never begins. The caller and the thread
+//!   both try to change [`Progress`], and the first one decides. The thread tries only after it has
+//!   a connection.
+//! - If the error comes later, because the deadline passed, no more statements of the work are sent
+//!   and nothing is committed. [`Connection`] checks the same deadline before each statement,
+//!   including the commit. The caller is never answered before the deadline.
 //! - The remaining case is a commit that was sent in time and not confirmed in time. This process
 //!   does not know its outcome. The work and the record of its idempotency key are in one
 //!   transaction, so a retry with the same key reports the outcome.
@@ -49,17 +51,17 @@ use crate::queue::Queue;
 use crate::shares::Shares;
 use crate::{Handle, Load, Options, Share, Transaction, WAIT_LIMIT, WORK_LIMIT, WaitTotals};
 
-/// Connections for each core. That is enough to keep each core busy while commits wait for the
-/// disk.
+/// Connections for each core of this machine. While some of them wait for the disk during a commit,
+/// the others use the cores.
 const CONNECTIONS_PER_CORE: usize = 8;
 /// Maximum number of connections. Each connection in use occupies a blocking thread, and the
 /// process has 512 of those threads.
 const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of connections to a replica.
 const CONNECTIONS_TO_A_REPLICA: usize = 64;
-/// Connections reserved for look-ups. No other work uses them.
+/// Connections reserved for look-ups.
 const LOOKUP_CONNECTIONS: usize = 1;
-/// One connection for look-ups, and one for all other work.
+/// Minimum number of connections: one for look-ups, and one for all other work.
 const MIN_CONNECTIONS: usize = LOOKUP_CONNECTIONS + 1;
 
 #[derive(Clone)]
@@ -67,13 +69,13 @@ pub(crate) struct Postgres(Arc<PostgresInner>);
 
 struct PostgresInner {
     pool: Arc<Pool>,
-    /// The pool for look-ups.
+    /// The pool of the connections for look-ups.
     lookup_pool: Arc<Pool>,
-    /// Replicas, for reads that check by themselves whether the data is current.
+    /// Replicas, for reads that check for themselves whether the replica's data is current.
     replicas: Replicas,
     shares: Shares,
-    /// Queued writes of shares. A share runs one transaction at a time, because a second one would
-    /// wait for the share's lock.
+    /// Queued writes, by share. A share has one write transaction at a time, because a second one
+    /// would wait for the organization's lock.
     writes: Queue<QueuedWrite>,
     permits: Arc<Semaphore>,
     /// Number of tasks that wait for a connection. When a task gets one, it runs the write whose
@@ -104,7 +106,8 @@ impl Postgres {
             .connections
             .unwrap_or(CONNECTIONS_PER_CORE * cores)
             .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS);
-        // A pooler may serve more clients than the server has connections.
+        // This limit of the server does not apply behind a pooler, which may serve more clients
+        // than the server has connections.
         let allowed = allowed.filter(|_| pooling == Pooling::BySession);
         let size = match allowed.filter(|allowed| *allowed < size) {
             Some(allowed) => {
@@ -137,7 +140,7 @@ impl Postgres {
                 for_work.min(CONNECTIONS_TO_A_REPLICA),
                 &catalogue,
             )?,
-            // One share gets at most half of the connections, so that some are left for the others.
+            // One share gets at most half of the connections, so that other shares get the rest.
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
             permits: Arc::new(Semaphore::new(for_work)),
@@ -163,7 +166,7 @@ impl Postgres {
         let (thread_progress, postgres) = (progress.clone(), self.clone());
         tokio::task::spawn_blocking(move || {
             let outcome = match postgres.0.pool.take(requested_at + WAIT_LIMIT) {
-                // The caller has gone, so the work is not run.
+                // The caller no longer waits, so the work is not run.
                 Ok(connection) if !thread_progress.begin() => {
                     return postgres.0.pool.take_back(connection, true);
                 }
@@ -215,7 +218,7 @@ impl Postgres {
                 self.start_write_task();
             }
         } else {
-            // The program's own writes need no order among themselves.
+            // The program's own writes may run in any order.
             let (_, permit) = self.permits(None, requested_at).await?;
             let pool = self.0.pool.clone();
             tokio::task::spawn_blocking(move || {
@@ -235,8 +238,9 @@ impl Postgres {
         job::answer(requested_at, limit, false, progress, receiver).await
     }
 
-    /// Starts a task that waits for a connection and then runs the write whose turn it is. Starts
-    /// none if as many tasks as connections wait already, because one of them will run that write.
+    /// Starts a task that waits for a connection and then runs the write whose turn it is. If as
+    /// many tasks as there are connections wait already, starts none, because one of them will run
+    /// that write.
     fn start_write_task(&self) {
         let waiting = &self.0.waiting_tasks;
         if waiting.fetch_add(1, Ordering::SeqCst) >= self.0.size {
@@ -247,8 +251,8 @@ impl Postgres {
         tokio::spawn(async move {
             let inner = &postgres.0;
             let permit = inner.permits.clone().acquire_owned().await;
-            // Decrement before taking a turn. Another caller that adds a turn and still sees the
-            // old count relies on this task to run that turn.
+            // Decrement the count before removing a turn from the queue. Another caller that adds a
+            // turn and still sees the old count relies on this task to run that turn.
             inner.waiting_tasks.fetch_sub(1, Ordering::SeqCst);
             let (Ok(permit), Some(turn)) = (permit, inner.writes.pop_if_brief(Duration::MAX))
             else {
@@ -259,8 +263,8 @@ impl Postgres {
         });
     }
 
-    /// Runs the write whose turn it is. Goes on with the next turns as long as no read waits for a
-    /// connection.
+    /// Runs the write whose turn it is. Then runs the writes of the next turns, as long as no read
+    /// waits for a connection.
     fn commit(&self, turn: (Share, QueuedWrite), permit: OwnedSemaphorePermit) {
         let inner = &self.0;
         let (mut permit, mut turn) = (Some(permit), Some(turn));
@@ -283,7 +287,8 @@ impl Postgres {
                 // again.
                 permit = None;
                 if inner.writes.has_turn() {
-                    // The remaining turns wait for a connection like any other work.
+                    // The writes that remain in the queue wait for a connection like any other
+                    // work.
                     self.start_write_task();
                 }
             }
@@ -292,8 +297,8 @@ impl Postgres {
         drop(permit);
     }
 
-    /// Runs look-ups, each statement in a transaction of its own. They must be repeatable. Blocks,
-    /// and only one thread at a time may call this function.
+    /// Runs look-ups, each statement in a transaction of its own. A lost connection repeats them,
+    /// so they must be repeatable. Blocks, and only one thread at a time may call this method.
     pub(crate) fn look_up<T, E: WorkError>(
         &self,
         find: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
@@ -319,8 +324,7 @@ impl Postgres {
         values
     }
 
-    /// Acquires permission to use a connection: first within the share's limit, then within the
-    /// limit for all shares.
+    /// Acquires the permits to use a connection: the share's permit first, then one of all shares.
     async fn permits(
         &self,
         share: Share,
@@ -370,13 +374,13 @@ impl Postgres {
     }
 }
 
-/// Properties of a database before its schema is migrated.
+/// Facts about a database, read before its schema is migrated.
 struct UnmigratedDatabase {
     is_new: bool,
     allowed: Option<usize>,
 }
 
-/// Query for the encoding of a database, which must be UTF8.
+/// Query for the encoding of a database. Only UTF8 is accepted.
 const ENCODING: &str = "show server_encoding";
 /// Query that returns a row if the database has a schema of this program.
 const HAS_SCHEMA: &str = "select 'yes' where to_regclass('refinery_schema_history') is not null";
@@ -414,7 +418,8 @@ const CURRENT_SCHEMA: &str = "select coalesce(current_schema(), '')";
 /// Query that returns a row if the role may create tables in that schema.
 const MAY_CREATE_TABLES: &str =
     "select 'yes' where has_schema_privilege(current_schema(), 'create')";
-/// Query for a table of this program whose owner is a role that this role is not a member of.
+/// Query for a table of this program that this role may not change: its owner is a role that this
+/// role is not a member of.
 const FOREIGN_TABLE: &str = "select tablename || ' belongs to ' || tableowner from pg_tables
     where schemaname = current_schema() and tablename in ('organization', 'refinery_schema_history') and not pg_has_role(current_user, tableowner, 'member') limit 1";
 /// Query for the server's time in milliseconds since 1970.
@@ -502,7 +507,7 @@ fn examine_privileges(
     Ok(())
 }
 
-/// Properties of a database whose schema is of this version.
+/// Facts about a database whose schema has been migrated to this program's version.
 struct MigratedDatabase {
     pooling: Pooling,
     /// Whether the tables are distributed over several servers.
@@ -569,8 +574,8 @@ fn prepare_schema(
     })
 }
 
-/// Adds one to a counter until the guard is dropped, even if the future that holds the guard is
-/// dropped early.
+/// Counts up now, and counts down when the guard is dropped. So the count stays right if the future
+/// with the guard is dropped early.
 struct CountGuard<'c>(&'c AtomicUsize);
 
 impl<'c> CountGuard<'c> {
@@ -596,7 +601,8 @@ impl PostgresInner {
     }
 }
 
-/// Runs a read and ends its transaction. Also returns the failure if the connection was lost.
+/// Runs a read and ends its transaction. Also returns the connection's failure if the connection
+/// was lost.
 fn read_on<T, E: WorkError>(
     pool: &Pool,
     mut connection: Connection,
@@ -607,9 +613,9 @@ fn read_on<T, E: WorkError>(
         &mut Transaction::new(Handle::Postgres(&mut connection), true),
     );
     let is_outside = match &outcome {
-        // After a panic, the state of the transaction is unknown.
+        // After a panic in the work, the state of the transaction is unknown.
         Err(_) => false,
-        // Work without a statement serves as a check that the server answers.
+        // Work that sends no statement serves as a check that the server answers.
         Ok(Ok(_)) if !connection.has_sent() => {
             let commit = connection.run(COMMIT);
             let is_committed = commit.is_ok();
@@ -618,7 +624,7 @@ fn read_on<T, E: WorkError>(
             is_committed
         }
         Ok(_) if !connection.has_sent() => true,
-        // The data of a read stays valid even if the end of its transaction is not confirmed.
+        // The data that was read stays valid even if the end of its transaction is not confirmed.
         Ok(_) => connection.send_without_waiting(COMMIT).is_ok(),
     };
     let lost = connection.link.is_lost().then_some(Failure::Lost);

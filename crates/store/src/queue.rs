@@ -3,8 +3,8 @@
 //!
 //! Turns are measured in time, not in number. The next turn goes to the waiting share that has used
 //! the least time lately (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). A share
-//! with slow work gets fewer turns, and a share with fast work does not wait behind every slow
-//! item.
+//! with slow work gets fewer turns. A share with fast work waits behind only some of the slow
+//! items.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,42 +13,45 @@ use std::time::Duration;
 use crate::Share;
 use crate::error::{Error, Result};
 
-/// Maximum number of waiting items of one share. The wait is bounded in time, so this number is
-/// hardly ever reached.
+/// Maximum number of waiting items of one share. The waiting time of an item is limited too, so
+/// this number is hardly ever reached.
 const WAITING: usize = 4_096;
 /// The least time that a share is charged for one turn.
 const TURN: Duration = Duration::from_micros(100);
-/// The most time that a share may be charged ahead of the others. Any more is waived. Otherwise a
-/// share with very slow work would wait longer than its callers do.
+/// The largest charged time by which a share may be ahead of the queue's virtual time. Time beyond
+/// that is not charged. Otherwise a share with very slow work would wait longer than its callers
+/// do.
 const DEBT: Duration = Duration::from_millis(50);
-/// The number of stored shares at which idle shares with little charged time are removed.
+/// When the queue stores this many shares, it removes idle shares that have little charged time.
 const REMEMBERED: usize = 1_024;
 
-/// The queue of a group of threads. The work of one share keeps its order.
+/// The queue of a group of threads. The items of one share are started in the order in which they
+/// were added.
 pub(crate) struct Queue<W> {
     state: Mutex<QueueState<W>>,
     ready: Condvar,
-    /// Maximum number of running items of one share.
+    /// Maximum number of items of one share that run at the same time.
     max_running: usize,
 }
 
 struct QueueState<W> {
-    /// The shares that have waiting work and may run more, in the order of their turns.
+    /// The shares that have waiting items and may start another one, in the order of their turns.
     turns: BTreeSet<QueueTurn>,
     shares: HashMap<Share, ShareQueue<W>>,
-    /// The virtual time of the queue: the charged time of the share that had the last turn. A share
-    /// that was idle is charged at least this much, so that it cannot save up turns.
+    /// The virtual time of the queue: the charged time of the share that had the last turn. The
+    /// charged time of a share that was idle is raised to this value, so that the share cannot save
+    /// up turns.
     now: Duration,
-    /// Number of turns so far, which breaks ties between shares with the same charged time.
+    /// Number of turns so far. It decides the order of two shares with the same charged time.
     count: u64,
     /// The number of stored shares at which [`QueueState::remove_idle_shares`] runs.
     forget_at: usize,
-    /// Threads that wait for work.
+    /// Number of threads that wait for work.
     idle: usize,
     is_closed: bool,
 }
 
-/// A turn: charged time, tie breaker and share.
+/// A turn: the charged time of a share, the number that decides between equal times, and the share.
 type QueueTurn = (Duration, u64, Share);
 
 /// The state of one share.
@@ -59,12 +62,12 @@ struct ShareQueue<W> {
     charged: Duration,
     /// Duration of the share's last finished work.
     last: Duration,
-    /// The turn of the share, if it waits for one.
+    /// The turn that the share waits for. `None` if the share waits for no turn.
     turn: Option<QueueTurn>,
 }
 
 impl<W> Queue<W> {
-    /// Makes a queue that runs at most `max_running` items of one share at once.
+    /// Makes a queue that runs at most `max_running` items of one share at the same time.
     pub(crate) fn new(max_running: usize) -> Self {
         let (turns, shares) = (BTreeSet::new(), HashMap::new());
         let state = QueueState {
@@ -103,8 +106,8 @@ impl<W> Queue<W> {
         Ok(is_new)
     }
 
-    /// Returns the next work. Waits if there is none. Returns `None` after the queue is closed and
-    /// empty.
+    /// Removes the next item from the queue and returns it. Waits if there is none. Returns `None`
+    /// once the queue is closed and empty.
     pub(crate) fn pop(&self) -> Option<(Share, W)> {
         let mut state = self.state();
         loop {
@@ -123,8 +126,8 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Returns the next work without waiting. Returns `None` if the last work of its share took
-    /// longer than `time`.
+    /// Does the same as [`Queue::pop`] without waiting. Returns `None` if no item waits, or if the
+    /// last item of the share whose turn it is took longer than `time`.
     pub(crate) fn pop_if_brief(&self, time: Duration) -> Option<(Share, W)> {
         let mut state = self.state();
         let (_, _, share) = state.turns.first()?;
@@ -135,12 +138,12 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Returns whether any share has a turn.
+    /// Returns whether any share waits for a turn.
     pub(crate) fn has_turn(&self) -> bool {
         !self.state().turns.is_empty()
     }
 
-    /// Returns whether the next waiting work of a share satisfies a condition.
+    /// Returns whether the first waiting item of a share satisfies a condition.
     pub(crate) fn is_followed(&self, share: Share, condition: impl FnOnce(&W) -> bool) -> bool {
         self.state()
             .shares
@@ -149,8 +152,8 @@ impl<W> Queue<W> {
             .is_some_and(condition)
     }
 
-    /// Records that work of a share is over and how long it took. Returns the share's next work, so
-    /// that the same thread can run it without another turn.
+    /// Records that an item of a share has ended and how long it took. Returns the share's next
+    /// item, so that the same thread can run it without another turn.
     pub(crate) fn follow(&self, share: Share, took: Duration) -> Option<W> {
         let mut state = self.state();
         let queue_of_share = state.charge(share, took)?;
@@ -158,8 +161,8 @@ impl<W> Queue<W> {
         queue_of_share.waiting.pop_front()
     }
 
-    /// Records that work of a share is over and how long it took. Returns true if the share had no
-    /// turn before and now has one.
+    /// Records that an item of a share has ended and how long it took. Returns true if the share
+    /// had no turn before and now has one.
     pub(crate) fn done(&self, share: Share, took: Duration) -> bool {
         let mut state = self.state();
         let Some(queue_of_share) = state.charge(share, took) else {
@@ -173,7 +176,7 @@ impl<W> Queue<W> {
         is_new
     }
 
-    /// Returns the number of waiting items.
+    /// Returns the number of waiting items of all shares.
     pub(crate) fn len(&self) -> usize {
         self.state()
             .shares
@@ -182,13 +185,13 @@ impl<W> Queue<W> {
             .sum()
     }
 
-    /// Closes the queue. The threads end once the waiting work is done.
+    /// Closes the queue. The threads end when no item waits any more.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.ready.notify_all();
     }
 
-    /// Wakes a thread, if one waits. Without an idle thread, this saves a system call.
+    /// Wakes a thread, if one waits. If no thread waits, this check saves a system call.
     fn wake_thread(&self, state: &QueueState<W>) {
         if state.idle > 0 {
             self.ready.notify_one();
@@ -213,7 +216,7 @@ impl<W> QueueState<W> {
         Some((share, work))
     }
 
-    /// Charges a share for the time that its work took, and returns the share.
+    /// Charges a share for the time that its item took, and returns the state of the share.
     fn charge(&mut self, share: Share, took: Duration) -> Option<&mut ShareQueue<W>> {
         let max_charged = self.now + DEBT;
         let queue_of_share = self.shares.get_mut(&share)?;
@@ -223,8 +226,8 @@ impl<W> QueueState<W> {
         Some(queue_of_share)
     }
 
-    /// Updates the turn of a share after its charged time, waiting work or running work changed.
-    /// Returns true if the share had no turn before and now has one.
+    /// Updates the turn of a share after a change of its charged time, of its waiting items or of
+    /// its running items. Returns true if the share had no turn before and now has one.
     fn update_turn(&mut self, share: Share, max_running: usize) -> bool {
         let Some(queue_of_share) = self.shares.get_mut(&share) else {
             return false;
@@ -244,7 +247,8 @@ impl<W> QueueState<W> {
         old_turn.is_none()
     }
 
-    /// Removes idle shares with little charged time, once there are many shares. Bounds the memory.
+    /// Bounds the memory: if many shares are stored, removes the idle ones with little charged
+    /// time.
     fn remove_idle_shares(&mut self) {
         if self.shares.len() >= self.forget_at {
             let threshold = self.now + DEBT / 2;
@@ -330,8 +334,8 @@ mod tests {
         );
         assert_eq!(now(&queue).unwrap().1, "long 1");
         queue.done(share(1), long);
-        // At most `DEBT` is charged for slow work. So its share gets a turn again, although another
-        // share always has work.
+        // At most `DEBT` is charged for slow work. So the share with slow work gets a turn again,
+        // although the other share always has work waiting.
         let turns = DEBT.as_micros() / TURN.as_micros() + 1;
         let mut before = 0;
         loop {
@@ -423,9 +427,9 @@ mod tests {
     }
 
     proptest! {
-        /// For any sequence of pushes and ends: no work is lost or returned twice, a share keeps
-        /// its order, no share exceeds its limit of running work, and no work waits while it could
-        /// run.
+        /// For any sequence of pushes and ends: no item is lost or returned twice, the items of a
+        /// share start in order, no share exceeds its limit of running items, and no item waits
+        /// while it could run.
         #[test]
         fn work_is_given_once_and_in_the_order_of_its_share(
             steps in prop::collection::vec((0..4_u128, prop::bool::ANY), 1..200),

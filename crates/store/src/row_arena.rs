@@ -1,5 +1,5 @@
-//! The result of a SQLite query in two allocations, one for cells and one for bytes. A row needs no
-//! allocation of its own.
+//! The result of a SQLite query in two allocations, one for the cells of all rows and one for their
+//! bytes. So a row needs no separate allocation.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 
 use crate::error::{Error, Result};
 
-/// A column of a row. A text or blob points into the bytes of the arena.
+/// The value of one column in one row. A text or blob is a range of the arena's bytes.
 enum Cell {
     Null,
     Integer(i64),
@@ -16,7 +16,7 @@ enum Cell {
     Blob(Span),
 }
 
-/// A range of bytes in the arena. The arena holds less than 4 GiB.
+/// A range of bytes in the arena. The arena has less than 4 GiB.
 #[derive(Clone, Copy)]
 struct Span {
     start: u32,
@@ -71,7 +71,7 @@ impl RowArena {
     }
 }
 
-/// A row of a result.
+/// A row of an arena.
 pub(crate) struct ArenaRow {
     arena: Arc<RowArena>,
     first: usize,

@@ -10,10 +10,11 @@ use uuid::Uuid;
 use crate::Share;
 use crate::error::{Error, Result};
 
-/// The number of entries at which entries of shares without connections are removed.
+/// When this many shares are stored, the shares without connections in use are removed.
 const CLEANUP_SIZE: usize = 1_024;
 
-/// The connections in use, by share. Work without a share is not counted.
+/// The number of connections in use, by share. Connections used by work without a share are not
+/// counted.
 pub(crate) struct Shares {
     limit: usize,
     of_share: Mutex<HashMap<Uuid, Weak<Semaphore>>>,
@@ -28,8 +29,8 @@ impl Shares {
         }
     }
 
-    /// Reserves one connection for a share, until the permit is dropped. Waits for a free
-    /// connection until the deadline `until`.
+    /// Reserves one connection for a share until the returned permit is dropped. Waits until the
+    /// deadline `until` if the share has no connection left.
     pub(crate) async fn hold(
         &self,
         share: Share,

@@ -23,19 +23,20 @@ use crate::value::{BorrowedColumns, BorrowedRow, Columns, Row, Value};
 use crate::work_count::WorkCount;
 use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
-/// The number of pages (16 MiB) in the write-ahead log at which SQLite copies them to the database
-/// file. This checkpoint costs two more fsyncs, and writers wait for it. With SQLite's default of
-/// 1,000 pages, a busy writer would do a checkpoint at every other commit and copy the same pages
-/// each time.
+/// When the write-ahead log has this many pages (16 MiB), SQLite copies them to the database file.
+/// This checkpoint costs two more fsyncs, and writers wait for it. With SQLite's default of 1,000
+/// pages, a busy writer would do a checkpoint at every other commit and copy the same pages each
+/// time.
 const CHECKPOINT_PAGES: u32 = 4_000;
 /// Maximum number of operations in one batch, including failed ones. A larger batch would save few
 /// fsyncs and answer its first callers later.
 const BATCH: usize = 256;
-/// How long a batch accepts more operations. Later ones go into the next batch.
+/// How long after its start a batch accepts more operations. Later operations go into the next
+/// batch.
 const BATCH_TIME: Duration = Duration::from_millis(5);
 /// Page cache of a connection, in KiB.
 const CACHE_KIB: i64 = 8 * 1_024;
-/// Prepared statements kept by a connection. The program has fewer statements.
+/// Maximum number of prepared statements of a connection. The program has fewer statements.
 const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]
@@ -80,8 +81,8 @@ impl Sqlite {
         assert_durable(&connection)?;
 
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        // A share runs at most `cores` reads at once, so the other readers are left for other
-        // shares.
+        // A share runs at most `cores` reads at once. So the readers beyond that number are always
+        // available to other shares.
         let readers = cores + cores.div_ceil(2);
         let (reads, writes) = (
             Arc::new(Queue::new(cores)),
@@ -93,8 +94,8 @@ impl Sqlite {
         });
         let files = Arc::new(Files::of(path)?);
         // From here on, a failure drops `inner`, which ends the reader threads started so far.
-        // The index file exists while a connection is open. Connections stay open as long as the
-        // process.
+        // SQLite deletes the index file when the last connection closes, and the readers'
+        // connections stay open until the process ends.
         let index = File::open(with_suffix(path, "-shm")).ok();
         let inner = SqliteInner {
             reads,
@@ -144,7 +145,7 @@ impl Sqlite {
         let thread_progress = progress.clone();
         let read: Read = Box::new(move |connection, files| {
             if thread_progress.begin() {
-                // If the caller has gone, the result is dropped.
+                // If the caller no longer waits, the result is dropped.
                 drop(sender.send(snapshot(connection, files, work)));
             }
         });
@@ -196,9 +197,9 @@ impl Sqlite {
     }
 }
 
-/// The files of an open database: the database and its write-ahead log. A connection goes on using
-/// the files that it opened even if somebody deletes or replaces them. Data that it writes after
-/// that is lost.
+/// The files of an open database: the database and its write-ahead log. If somebody deletes or
+/// replaces a file, a connection continues to use the file that it opened. Data that the connection
+/// writes after that is lost.
 struct Files {
     files: [(PathBuf, Identity); 2],
     opened: Instant,
@@ -206,7 +207,7 @@ struct Files {
     checked_at_micros: AtomicU64,
 }
 
-/// How long a check stays valid for reads, in microseconds.
+/// How long a successful check of the files stays valid for reads, in microseconds.
 const CHECK_VALIDITY_MICROS: u64 = 1_000;
 
 /// Device and inode of a file.
@@ -230,7 +231,7 @@ impl Files {
     }
 
     /// Does the same as [`Files::check`], but accepts a successful check that is at most a
-    /// millisecond old. Every read calls this function.
+    /// millisecond old. Every read calls this method, so it must be fast.
     fn check_recent(&self) -> Result<()> {
         let now = u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
         if now.saturating_sub(self.checked_at_micros.load(Ordering::Relaxed))
@@ -304,8 +305,8 @@ pub(crate) fn has_schema(path: &Path) -> Result<bool> {
 /// The table of the applied migrations.
 const MIGRATIONS_TABLE: &str = "refinery_schema_history";
 
-/// Adds the path to an error of opening a file. Also mentions the directory, because SQLite creates
-/// two more files there.
+/// Adds the path to an error that occurred when a file was opened. Also mentions the directory,
+/// because SQLite creates two more files there.
 fn with_path(error: Error, path: &Path) -> Error {
     let displayed = path.display();
     let text = match error {
@@ -339,17 +340,18 @@ fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     connection.pragma_update(None, "query_only", is_reader)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    // The rollback data of savepoints is kept in memory instead of a temporary file.
+    // SQLite stores the rollback data of savepoints in memory instead of a temporary file.
     connection.pragma_update(None, "temp_store", "memory")?;
     rusqlite::vtab::array::load_module(&connection)?;
-    // Without this guarantee, SQLite would plan a statement again whenever other values are bound
-    // to a parameter that it compared with the condition of a partial index.
+    // This setting (query planner stability guarantee) makes a plan independent of parameter
+    // values. Without it, SQLite would plan a statement again whenever the value of a parameter
+    // changes that it compared with the condition of a partial index.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
-/// Checks that an acknowledged write survives a power cut. Some builds and file systems silently
-/// ignore these settings.
+/// Checks the settings that make an acknowledged write survive a power cut. Some builds and file
+/// systems silently ignore these settings.
 fn assert_durable(connection: &Connection) -> Result<()> {
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     let synchronous: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
@@ -412,7 +414,7 @@ fn commit_group(
         .and_then(|()| execute_control(connection, "begin immediate"))
     {
         // Dropping the operation closes its channel, so its caller gets `Error::Unavailable`. The
-        // next operation tries again.
+        // next operation tries to begin a transaction again.
         tracing::warn!(%error, "could not begin a write; its caller is told that the database is unavailable");
         queue.done(first.0, Duration::ZERO);
         return;
@@ -428,13 +430,14 @@ fn commit_group(
         queue.done(share, spent.saturating_sub(before));
         attempts += 1;
         if outcome.is_ok() && attempts < BATCH && spent < BATCH_TIME {
-            // Completed operations must not wait for an operation that is likely to exceed the
-            // batch time.
+            // Completed operations of this batch must not wait for an operation that is likely to
+            // exceed the batch time.
             next = queue.pop_if_brief(BATCH_TIME);
         }
     }
     if outcome.is_ok() {
-        // Data written to a deleted file is lost, so it must not be acknowledged.
+        // Data written to a deleted file is lost, so the operations that wrote it must not be
+        // acknowledged.
         outcome = execute_control(connection, "commit").and_then(|()| files.check());
     }
     if !connection.is_autocommit() && execute_control(connection, "rollback").is_err() {
@@ -472,7 +475,8 @@ fn in_savepoint(
     execute_control(connection, "savepoint operation")?;
     let ran = write(connection);
     if connection.is_autocommit() {
-        // After a full disk or an I/O error, SQLite rolls back the transaction with all savepoints.
+        // When the disk is full or an I/O error occurs, SQLite rolls back the whole transaction,
+        // including the savepoints of earlier operations.
         if let OperationResult::Done(answer) | OperationResult::RolledBack(answer) = ran {
             answers.push(answer);
         }

@@ -8,7 +8,7 @@
 
 use std::sync::OnceLock;
 
-/// The row locks that a query may take.
+/// The row locks that statements of the program use.
 const ROW_LOCKS: [&str; 4] = [
     "for update skip locked",
     "for no key update skip locked",
@@ -16,8 +16,8 @@ const ROW_LOCKS: [&str; 4] = [
     "for key share",
 ];
 
-/// An SQL statement of the program. Only [`crate::statements!`] creates one, so that a test can
-/// prepare each of them.
+/// An SQL statement of the program. Only [`crate::statements!`] creates statements, so that a test
+/// can prepare every one of them.
 pub struct Statement {
     text: &'static str,
     sqlite: OnceLock<String>,
@@ -35,7 +35,7 @@ impl Statement {
         }
     }
 
-    /// Returns the text as it was written.
+    /// Returns the text with the parameters `?1 ?2 …`, as it was written in the program.
     #[must_use]
     pub const fn text(&self) -> &'static str {
         self.text
@@ -52,10 +52,10 @@ impl Statement {
     }
 }
 
-/// Takes a lock that is released with the transaction, if the lock is free.
+/// Takes a lock if no other transaction has it. The lock is released at the end of the transaction.
 pub(crate) static TRY_LOCK: Statement = Statement::new("select pg_try_advisory_xact_lock(?1)");
 
-/// Removes the row locks from a statement for SQLite. SQLite has no row locks and needs none,
+/// Removes the row locks from a statement for SQLite. SQLite has no row locks. It needs none,
 /// because only one transaction writes at a time.
 fn without_row_locks(text: &str) -> String {
     ROW_LOCKS
@@ -63,8 +63,8 @@ fn without_row_locks(text: &str) -> String {
         .fold(text.to_owned(), |text, lock| text.replace(lock, ""))
 }
 
-/// Removes `indexed by` from a statement for PostgreSQL, which chooses its indexes by the contents
-/// of the tables.
+/// Removes `indexed by` from a statement for PostgreSQL. PostgreSQL chooses an index by its
+/// statistics on the tables.
 fn without_index_hints(text: &str) -> String {
     let (mut plain, mut rest) = (String::new(), text);
     while let Some((before, hint)) = rest.split_once(" indexed by ") {
@@ -74,7 +74,7 @@ fn without_index_hints(text: &str) -> String {
     plain + rest
 }
 
-/// Declares the statements of a file, and the list of them, `STATEMENTS`.
+/// Declares the statements of a file, and a list of all of them, `STATEMENTS`.
 ///
 /// ```
 /// store::statements! {

@@ -42,7 +42,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Serializes a document.
+    /// Serializes a document as a JSON value.
     pub fn json(document: &impl serde::Serialize) -> Result<Self> {
         serde_json::to_string(document)
             .map(Self::Json)
@@ -178,7 +178,7 @@ impl Row {
     }
 }
 
-/// A row that is borrowed only while it is read.
+/// A row that may be read only during the call that passes it.
 pub struct BorrowedRow<'r>(pub(crate) BorrowedColumns<'r>);
 
 pub(crate) enum BorrowedColumns<'r> {
@@ -196,7 +196,7 @@ impl BorrowedRow<'_> {
     }
 }
 
-/// A type that a column can be read as.
+/// A type that the value of a column can be converted into.
 pub trait FromColumn: Sized {
     #[doc(hidden)]
     fn from_sqlite(value: ValueRef<'_>) -> Result<Self>;
@@ -335,7 +335,7 @@ impl FromColumn for JsonText {
     }
 }
 
-/// A column of any type, whose value is not read. It serves to test a column for `NULL`.
+/// A column of any type. Its value is not converted. Use it to test whether a column is `NULL`.
 struct AnyColumn;
 
 impl<'a> FromSql<'a> for AnyColumn {

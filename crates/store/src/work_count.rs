@@ -1,5 +1,5 @@
-//! Measures the work of a transaction, so that tests can detect queries that grow with the size of
-//! a list.
+//! Measures the work of a transaction. With this measure, tests detect queries that read more rows
+//! as a list grows.
 //!
 //! A test resets the maximum, runs a request, and reads the heaviest transaction since the reset:
 //!
@@ -10,12 +10,13 @@
 //! assert!(statements <= 5, "{statements}");
 //! ```
 //!
-//! The maximum is used because background work runs small transactions of its own in between.
+//! The maximum is used because background work runs small transactions between the reset and the
+//! reading.
 //!
 //! A test measures a list twice, with few and with many rows in the table. The number of statements
-//! must stay the same. On SQLite, `instructions` must grow no faster than the number of returned
-//! rows. In tests of the product, the store is `app.server.service.store`. A response that is
-//! served from memory has no transaction.
+//! must be the same in both. On SQLite, `instructions` must grow no faster than the number of
+//! returned rows. In tests of the product, the store is `app.server.service.store`. A response that
+//! is served from memory has no transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +27,7 @@ use crate::job::Work;
 /// The work that a transaction has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkCount {
-    /// Number of statements, without `begin`, `commit` and savepoints. A statement that is run for
+    /// Number of statements, without `begin`, `commit` and savepoints. A statement that runs for
     /// many rows at once counts as one.
     pub statements: u64,
     /// Number of rows returned by the statements.
@@ -36,7 +37,7 @@ pub struct WorkCount {
     pub instructions: u64,
 }
 
-/// The maximum of each number of a [`WorkCount`]. The maxima may come from different transactions.
+/// The maximum of each number of a [`WorkCount`]. Two maxima may come from different transactions.
 #[derive(Debug, Default)]
 pub(crate) struct MaxWork {
     statements: AtomicU64,
@@ -45,7 +46,7 @@ pub(crate) struct MaxWork {
 }
 
 impl MaxWork {
-    /// Wraps work so that its count is recorded here when the work is done.
+    /// Wraps work so that its [`WorkCount`] is recorded in these maxima when the work has ended.
     pub(crate) fn of<T, E>(self: &Arc<Self>, work: impl Work<T, E>) -> impl Work<T, E> {
         let max_work = self.clone();
         move |transaction: &mut Transaction<'_>| {
@@ -55,7 +56,7 @@ impl MaxWork {
         }
     }
 
-    /// Returns the maximum and resets it.
+    /// Returns the maxima and resets them.
     pub(crate) fn take(&self) -> WorkCount {
         let take = |number: &AtomicU64| number.swap(0, Ordering::Relaxed);
         WorkCount {
@@ -71,8 +72,8 @@ impl MaxWork {
             (&self.rows, work.rows),
             (&self.instructions, work.instructions),
         ] {
-            // Most counts are below the maximum, and a plain load leaves the cache line shared by
-            // all cores.
+            // Most counts are below the maximum. A plain load does not take the cache line away
+            // from other cores.
             if maximum.load(Ordering::Relaxed) < work {
                 maximum.fetch_max(work, Ordering::Relaxed);
             }

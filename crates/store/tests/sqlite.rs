@@ -240,7 +240,7 @@ async fn a_locked_database_is_unavailable_until_it_is_released() {
 async fn a_full_disk_fails_the_whole_batch_and_later_writes_succeed() {
     let opened = open();
     opened.store.write(|tx| insert(tx, 1)).await.unwrap();
-    // A limit on the file's pages acts like a full disk.
+    // A limit on the number of pages in the file has the same effect as a full disk.
     opened
         .store
         .write(|tx| tx.execute(&FEW_PAGES, &[]))

@@ -1,4 +1,4 @@
-//! One connection as a transaction uses it: its prepared statements and its deferred statements.
+//! A connection while a transaction uses it: its prepared statements and its deferred statements.
 //!
 //! A *deferred* statement is one whose answer the caller does not need at once: the beginning of a
 //! transaction, a savepoint, or a change whose number of rows is not needed. It is sent together
@@ -15,8 +15,8 @@
 //!      └──────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A new connection is `Proven`. `Failed` keeps the first error of the work, because the server
-//! would answer a commit of a failed transaction without an error.
+//! A new connection is `Proven`. `Failed` stores the first error of the work, because the server
+//! would answer the commit of a failed transaction without an error.
 
 use std::borrow::Cow;
 use std::future::poll_fn;
@@ -39,15 +39,15 @@ use crate::error::{Error, Result};
 use crate::statement::{Statement, TRY_LOCK};
 use crate::value::{Columns, Row, Value};
 
-/// The limit for one answer, counted from the answer before it. It is longer than the server lets a
-/// statement run, so that a live server can answer within it.
+/// The limit for one answer, counted from the answer before it. The server cancels a statement
+/// earlier, so that a live server can answer within this limit.
 const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
 pub(super) const COMMIT: &str = "commit";
 
 /// A connection and the statements that are prepared on it.
 pub(crate) struct Connection {
     pub(super) link: Link,
-    /// The pool that the connection returns to, while it is in use.
+    /// The pool that the connection returns to. `None` while the connection is in the pool.
     pub(super) pool: Option<Arc<Pool>>,
     pub(super) pooling: Pooling,
     statements: Statements,
@@ -55,17 +55,17 @@ pub(crate) struct Connection {
     pub(super) created_at: Instant,
     pub(super) idle_since: Instant,
     state: ConnectionState,
-    /// Statements to send together with the next one.
+    /// Statements to send together with the next statement.
     deferred: Vec<Message<'static>>,
-    /// How often this process has sent something to the server for the work in progress.
+    /// How often this process has sent messages to the server for the work in progress.
     exchanges: u64,
-    /// The deadline of the work in progress. At the deadline the caller gets a timeout, and nothing
-    /// more is sent.
+    /// The deadline of the work in progress. At the deadline the caller gets a timeout, and no more
+    /// statements are sent.
     pub(super) deadline: Instant,
     pub(super) is_read: bool,
 }
 
-/// The states of the diagram above.
+/// The states in the diagram at the top of this file.
 enum ConnectionState {
     Unproven { replace_until: Instant },
     Proven,
@@ -73,7 +73,7 @@ enum ConnectionState {
     Broken,
 }
 
-/// A position in the sequence of statements that work can be rolled back to.
+/// A point between two statements of the work. The work can be rolled back to this point.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     exchanges: u64,
@@ -82,12 +82,12 @@ pub(super) struct Mark {
 
 /// A message to the server.
 enum Message<'q> {
-    /// SQL without parameters or rows.
+    /// SQL that has no parameters and returns no rows.
     Run(&'static str),
     Rows(&'static Statement, Cow<'q, [Value]>),
     Change(&'static Statement, Cow<'q, [Value]>),
-    /// One statement for many rows. The answer is the rows that it touched, if the statement
-    /// returns any, and otherwise their number.
+    /// One statement for many rows. If the statement returns rows, they are the answer. Otherwise
+    /// the answer is the number of changed rows.
     Many(&'static Statement, &'q [Vec<Value>]),
 }
 
@@ -98,12 +98,12 @@ enum Answer {
     Touched(u64),
 }
 
-/// A message whose statement is prepared.
+/// A message whose statement is ready to be sent on this connection.
 enum Prepared<'s> {
     Run(&'static str),
     Rows(ReadyStatement, Vec<&'s (dyn ToSql + Sync)>),
     Change(ReadyStatement, Vec<&'s (dyn ToSql + Sync)>),
-    /// The value that all rows share, and the columns that differ.
+    /// The statement, the value that is the same in all rows, and the columns whose values differ.
     Many(ReadyStatement, &'s Value, Vec<Vec<&'s Value>>),
 }
 
@@ -133,7 +133,8 @@ impl Connection {
         }
     }
 
-    /// Lends the connection out. An idle connection is unproven, because the server may have gone.
+    /// Lends the connection to work. A connection that was idle is unproven, because the server may
+    /// have gone.
     pub(super) fn lend(mut self, pool: Arc<Pool>, was_idle: bool) -> Self {
         self.pool = Some(pool);
         self.state = if was_idle {
@@ -147,8 +148,8 @@ impl Connection {
     }
 
     /// Prepares the connection for work that ends by `deadline` and begins with the statement
-    /// `first`. Until the server has answered once, another connection may replace this one, but
-    /// not after `replace_until`.
+    /// `first`. Another connection may replace this one only until the server's first answer, and
+    /// only before `replace_until`.
     pub(super) fn ready(
         &mut self,
         first: Option<&'static str>,
@@ -161,7 +162,8 @@ impl Connection {
         self.replaceable_until(replace_until);
     }
 
-    /// Sets until when another connection may replace this one if the server has not answered.
+    /// Sets the end of the time in which another connection may replace this one if the server has
+    /// not answered.
     pub(super) fn replaceable_until(&mut self, until: Instant) {
         if let ConnectionState::Unproven { replace_until } = &mut self.state {
             *replace_until = until;
@@ -182,7 +184,7 @@ impl Connection {
         matches!(self.state, ConnectionState::Broken)
     }
 
-    /// Returns a mark at the current position.
+    /// Returns a mark at the current point of the work.
     pub(super) fn mark(&self) -> Mark {
         Mark {
             exchanges: self.exchanges,
@@ -190,8 +192,9 @@ impl Connection {
         }
     }
 
-    /// Drops the statements that were deferred since a mark, and the failure of the work. Returns
-    /// true if anything was sent since the mark. The caller must then roll back to the mark.
+    /// Drops the statements that were deferred since a mark, and forgets the first error of the
+    /// work. Returns true if any statement was sent since the mark. The caller must then roll back
+    /// to the mark.
     pub(super) fn discard_since(&mut self, mark: Mark) -> bool {
         let is_sent = self.exchanges > mark.exchanges;
         self.deferred
@@ -207,12 +210,12 @@ impl Connection {
         self.exchanges > 0
     }
 
-    /// Sends the deferred statements and then this one.
+    /// Sends the deferred statements and then `sql`.
     pub(super) fn run(&mut self, sql: &'static str) -> Result<()> {
         self.exchange(vec![Message::Run(sql)]).map(drop)
     }
 
-    /// Drops the deferred statements and sends only this one, even after the deadline of the work.
+    /// Drops the deferred statements and sends only `sql`, even after the deadline of the work.
     pub(super) fn end(&mut self, sql: &'static str) -> Result<(), Failure> {
         self.deferred.clear();
         self.link.run(Instant::now() + ANSWER_LIMIT, sql)
@@ -228,8 +231,8 @@ impl Connection {
                 if mem::replace(&mut is_sent, true) {
                     return Poll::Ready(Ok(()));
                 }
-                // The future is polled a second time because the socket sends the message between
-                // the two polls.
+                // The socket sends the message between two polls of the future, so the future is
+                // polled a second time.
                 context.waker().wake_by_ref();
                 match request.as_mut().poll(context) {
                     Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -241,7 +244,7 @@ impl Connection {
         self.link.ask(Instant::now() + ANSWER_LIMIT, send)
     }
 
-    /// Fails after the deadline of the work, when the caller has already got a timeout.
+    /// Returns an error after the deadline of the work, because the caller has then got a timeout.
     pub(super) fn assert_in_time(&self) -> Result<()> {
         if Instant::now() < self.deadline {
             Ok(())
@@ -252,7 +255,8 @@ impl Connection {
         }
     }
 
-    /// Checks that the changes of the work may be committed. Always succeeds for a read.
+    /// Checks that the changes of the work may be committed. A read has no changes, so the check
+    /// then always succeeds.
     pub(crate) fn assert_sound(&self) -> Result<()> {
         match &self.state {
             _ if self.is_read => Ok(()),
@@ -313,7 +317,7 @@ impl Connection {
                 return result(answer);
             };
             let cause = match answer {
-                // A commit that may have happened must not be sent again.
+                // A commit that the server may have executed must not be sent again.
                 answer if messages.iter().any(is_commit) => return result(answer),
                 Err(failure) if !self.link.is_lost() && !matches!(failure, Failure::Demoted) => {
                     return result(Err(failure));
@@ -325,8 +329,8 @@ impl Connection {
         }
     }
 
-    /// Replaces this connection, which is lost, with another one. Fails after `until`. `cause` says
-    /// how the connection was lost.
+    /// Replaces this lost connection with another one from the pool. Returns an error after
+    /// `until`. `cause` says how the connection was lost.
     fn replace(&mut self, cause: &str, until: Instant) -> Result<()> {
         let Some(pool) = self.pool.clone().filter(|_| Instant::now() < until) else {
             return Err(Error::Unavailable(cause.into()));
@@ -343,8 +347,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends all messages, and then waits for each answer. A failure has the index of its message,
-    /// unless the whole connection failed.
+    /// Sends all messages, and then waits for each answer. An error comes with the index of the
+    /// message that failed, or with `None` if the whole connection failed.
     fn send(&mut self, messages: &[Message<'_>]) -> Result<Vec<Answer>, (Failure, Option<usize>)> {
         let mut prepared = Vec::with_capacity(messages.len());
         for (index, message) in messages.iter().enumerate() {
@@ -523,14 +527,14 @@ impl Connection {
         self.exchange(vec![Message::Many(statement, rows)])
     }
 
-    /// Takes a lock until the end of the transaction. Returns whether the lock was free.
+    /// Tries to take a lock until the end of the transaction. Returns whether the lock was free.
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
         let rows = self.rows(&TRY_LOCK, &[key.into()])?;
         is_locked(&rows)
     }
 
-    /// Takes a lock until the end of the transaction, and runs a query after it, in one round trip.
-    /// Returns `None` if another transaction holds the lock.
+    /// Tries to take a lock until the end of the transaction, and runs a query after it, in one
+    /// round trip. Returns `None` if another transaction has the lock.
     pub(crate) fn rows_under_lock(
         &mut self,
         key: i64,
@@ -554,8 +558,8 @@ impl Connection {
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        // Some updates cannot be run for many rows, which is an error only when such an update is
-        // run.
+        // Some updates cannot be rewritten for many rows. That is an error only when the update is
+        // run, so only inserts are checked here.
         let is_insert = statement.text().trim_start().starts_with("insert ");
         let ready = self.prepared(statement).and_then(|_| {
             if is_insert {
@@ -636,7 +640,7 @@ impl Answer {
     }
 }
 
-/// Polls each request once, which sends it, so that all are sent before the first answer is
+/// Polls each request once, which sends it. So all requests are sent before the first answer is
 /// awaited. If a request fails before it is sent, the later ones are not sent either, because the
 /// server would run them without it.
 async fn send_all(requests: &mut [Pin<Box<MaybeDone<Request<'_>>>>]) {

@@ -1,9 +1,10 @@
-//! Group commit: queued writes of one organization share a transaction. In transactions of their
-//! own, each write would only wait for the organization's lock.
+//! Group commit: queued writes of one organization run in one transaction. In separate
+//! transactions, each write would only wait until the write before it releases the organization's
+//! lock.
 //!
 //! Each write runs in a savepoint, so a failed write is rolled back alone. No caller gets a result
-//! before the commit. The transaction ends at the first deadline of its writes. A write with a long
-//! limit has a transaction of its own.
+//! before the commit. The transaction ends at the earliest deadline of its writes. A write with a
+//! longer limit than ordinary work has a transaction to itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +18,15 @@ use crate::job::{self, CommitCallback, JobAnswer, OperationResult, Progress, Wor
 use crate::queue::Queue;
 use crate::{Handle, Share, Transaction, WAIT_LIMIT, WORK_LIMIT};
 
-/// Maximum number of operations in one transaction. PostgreSQL keeps this many subtransactions of a
-/// transaction in memory. With more, every other session looks up each of them on disk.
+/// Maximum number of operations in one transaction. PostgreSQL caches the ids of this many
+/// subtransactions of each transaction in memory. Beyond that, every other session looks each id up
+/// on disk.
 const GROUP_SIZE: usize = 64;
-/// How long a transaction accepts more operations.
+/// How long after its start a transaction accepts more operations.
 const GROUP_TIME: Duration = Duration::from_millis(10);
 
-/// The first savepoint. The first operation needs none, because a rollback of the transaction
-/// undoes it.
+/// The savepoint of the second operation. The first operation needs none, because a rollback of the
+/// transaction undoes it.
 const FIRST_SAVEPOINT: &str = "savepoint operation";
 const NEXT_SAVEPOINT: &str = "release savepoint operation; savepoint operation";
 const ROLLBACK_TO_SAVEPOINT: &str = "rollback to savepoint operation";
@@ -56,7 +58,8 @@ impl QueuedWrite {
             Ok(connection) => {
                 let transaction = Transaction::new(Handle::Postgres(connection), false);
                 job::run(transaction, work, sender, |transaction| {
-                    // A closure is needed, because the path of the method would fix one lifetime.
+                    // A closure is needed, because `Transaction::assert_sound` as a path would fix
+                    // one lifetime.
                     transaction.assert_sound()
                 })
             }
@@ -87,7 +90,7 @@ pub(super) struct WriteTurn<'q> {
 }
 
 impl WriteTurn<'_> {
-    /// Returns whether a queued write of the share may join the transaction.
+    /// Returns whether the next queued write of the share may join the transaction.
     fn is_followed(self) -> bool {
         self.queue
             .is_some_and(|queue| queue.is_followed(self.share, |write| !write.is_long))
@@ -108,7 +111,8 @@ impl WriteTurn<'_> {
     }
 }
 
-/// The results of writes, to be sent after the connection was returned.
+/// The results of writes. They are sent to the callers after the connection was returned to the
+/// pool.
 pub(super) struct GroupOutcome {
     senders: Vec<Box<dyn FnOnce() + Send>>,
     /// The duration of the last write.
@@ -123,7 +127,7 @@ impl GroupOutcome {
     }
 }
 
-/// A transaction, and the callers that wait for its outcome.
+/// A transaction in progress, and the callers that wait for its outcome.
 struct Batch {
     connection: Connection,
     /// Operations that wait for the commit, with the deadline of each.
@@ -131,7 +135,7 @@ struct Batch {
     /// Operations that were rolled back. They may have read uncommitted changes of other
     /// operations, so their callers get the result after the commit.
     undone: Vec<CommitCallback>,
-    /// Results that do not depend on the commit.
+    /// Results that may be sent whether or not the commit succeeds.
     senders: Vec<Box<dyn FnOnce() + Send>>,
 }
 
@@ -214,7 +218,7 @@ pub(super) fn commit_group(
 }
 
 impl Batch {
-    /// Runs an operation. Returns the mark to roll back to if it fails.
+    /// Runs an operation. Returns the mark to roll back to if the operation fails.
     fn run(&mut self, write: QueuedWrite) -> (Mark, OperationResult) {
         self.limit_deadline(write.until);
         if !self.connection.has_sent() {
@@ -236,10 +240,10 @@ impl Batch {
             .fold(until, Instant::min);
     }
 
-    /// Keeps the changes of an operation, or rolls them back. If another operation follows, sets
-    /// its savepoint in the same round trip as the statements that this operation deferred. If one
-    /// of those statements fails, this operation fails. Returns an error if the transaction is
-    /// lost.
+    /// Keeps an operation's changes in the transaction, or rolls them back. If another operation
+    /// follows, creates its savepoint in the same round trip as the statements that this operation
+    /// deferred. If one of those statements fails, this operation fails. Returns an error if the
+    /// transaction is lost.
     fn settle(
         &mut self,
         mark: Mark,
@@ -251,7 +255,8 @@ impl Batch {
             OperationResult::Skipped => Ok(()),
             OperationResult::RolledBack(answer) => {
                 if self.done.is_empty() {
-                    // The operation read only committed data.
+                    // The operation read only committed data, so its result does not depend on the
+                    // commit.
                     self.senders.push(Box::new(move || answer(Ok(()))));
                 } else {
                     self.undone.push(answer);

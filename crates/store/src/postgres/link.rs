@@ -1,10 +1,10 @@
-//! A connection to a PostgreSQL server, and how connections are made.
+//! A connection to a PostgreSQL server, and the way in which this process opens one.
 //!
-//! Every request to the server has a deadline in this process. A limit that the server keeps
+//! Every request to the server has a deadline in this process. A limit that the server enforces
 //! (`statement_timeout`) does not help if the statement never reaches the server. A network device
 //! may drop every byte of a connection and still acknowledge it. Neither keep-alives nor TCP's own
-//! timeout notice that. The socket is driven on the thread that waits for the answer. So at the
-//! deadline that thread goes on, and the connection is dropped.
+//! timeout notice that. The socket is driven by the thread that waits for the answer. So at the
+//! deadline that thread can stop waiting, and the connection is dropped.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -34,7 +34,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 /// SQLSTATE class 08: connection errors, including those that a pooler reports about its server.
 const CONNECTION_ERRORS: &str = "08";
 
-/// The socket, with or without TLS, and the protocol on it.
+/// The driver's future that reads and writes the socket, with or without TLS.
 pub(super) type Wire =
     tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
@@ -109,15 +109,16 @@ impl From<Failure> for Error {
 pub(super) struct Link {
     client: Client,
     wire: Wire,
-    /// Whether the wire has ended. It must not be polled again after that.
+    /// Whether the wire's future has ended. It must not be polled again after that.
     has_ended: bool,
     is_lost: bool,
     runtime: Runtime,
 }
 
 impl Link {
-    /// Sends a request and waits for the answer until a deadline. Without an answer in time the
-    /// connection is lost, because a late answer would be taken for the answer to the next request.
+    /// Sends a request and waits for the answer until a deadline. If no answer comes in time, the
+    /// connection counts as lost, because a late answer would be mistaken for the answer to the
+    /// next request.
     pub(super) fn ask<T, F: Into<Failure>>(
         &mut self,
         until: Instant,
@@ -130,7 +131,7 @@ impl Link {
         answer
     }
 
-    /// Does the same as [`Link::ask`], for a request with an error type of its own.
+    /// Does the same as [`Link::ask`], for a request whose error type is not the driver's.
     pub(super) fn drive<T>(
         &mut self,
         until: Instant,
@@ -170,7 +171,7 @@ impl Link {
         answer
     }
 
-    /// Runs statements without parameters or rows.
+    /// Runs statements that have no parameters and return no rows.
     pub(super) fn run(&mut self, until: Instant, sql: &str) -> Result<(), Failure> {
         self.ask(until, async |client| client.batch_execute(sql).await)
     }
@@ -189,15 +190,15 @@ impl Link {
         self.is_lost
     }
 
-    /// Returns whether the server no longer accepts writes. A server reports this state together
-    /// with its answers, from PostgreSQL 14 on.
+    /// Returns whether the server no longer accepts writes. From PostgreSQL 14 on, a server reports
+    /// this together with its answers.
     pub(super) fn is_read_only(&self) -> bool {
         ["in_hot_standby", "default_transaction_read_only"]
             .iter()
             .any(|setting| self.wire.parameter(setting) == Some("on"))
     }
 
-    /// Closes the connection and informs the server.
+    /// Closes the connection after a message to the server that says so.
     pub(super) fn close(self) {
         let Self {
             client,
@@ -208,7 +209,7 @@ impl Link {
         } = self;
         drop(client);
         if !is_lost {
-            // A server that does not read this message notices the closed socket.
+            // If the server does not read this message, it notices the closed socket later.
             drop(runtime.block_on(async { timeout(CLOSE_TIMEOUT, wire).await }));
         }
     }
@@ -221,7 +222,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Makes a connector for the servers of a URL that have these session attributes.
+    /// Makes a connector. It connects only to servers of the URL that have these session
+    /// attributes.
     pub(super) fn new(url: &str, attributes: TargetSessionAttrs) -> Result<Self> {
         let (url, tls) = tls_of(url)?;
         let mut config: Config = url

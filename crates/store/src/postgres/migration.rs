@@ -1,10 +1,11 @@
-//! Migrates the schema to this program's version, while nodes of the previous version go on using
-//! it.
+//! Migrates the schema to this program's version, while nodes of the previous version continue to
+//! use the database.
 //!
-//! A migration locks tables one after another. Operations under way hold locks on other tables, so
-//! the two can deadlock. The migration therefore waits only briefly for a table: less than the
-//! server's deadlock check (`deadlock_timeout`, 1 s), and far less than an operation's limit. If
-//! the wait is too short, the migration is rolled back as a whole and begun again after a delay.
+//! A migration locks tables one after another. Operations in progress have locks on other tables,
+//! so the migration and an operation can deadlock. The migration therefore waits only briefly for a
+//! table: less than the server's deadlock check (`deadlock_timeout`, 1 s), and far less than an
+//! operation's limit. If that wait is not enough, the whole migration is rolled back and begins
+//! again after a delay.
 
 use std::time::Duration;
 
@@ -18,18 +19,18 @@ use super::sharding::{self, Sharding};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result, describe, newer_version_message};
 
-/// Advisory lock held during a migration. If several nodes start at once, one of them migrates and
-/// the others wait for this lock.
+/// Advisory lock of a migration, until its end. If several nodes start at once, one of them
+/// migrates and the others wait for this lock.
 const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
-/// Limit for waiting for the migration lock, and for the migration.
+/// Limit for the wait for the migration lock, and for the migration itself.
 pub(super) const MIGRATION_LIMIT: Duration = Duration::from_hours(1);
 /// Removes the server's time limits for the session of a migration, including those in the role's
 /// settings.
 const NO_TIME_LIMITS: &str =
     "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
-/// Sets the limit for waiting for a table that other transactions use.
+/// Sets the longest wait for a table that other transactions use.
 const SHORT_LOCK_TIMEOUT: &str = "set lock_timeout = '300ms'";
-/// Delay after the first attempt. It doubles with each attempt.
+/// Delay after the first failed attempt. The delay doubles after each attempt.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
@@ -111,8 +112,8 @@ pub(super) fn migrate(
     Ok(())
 }
 
-/// Repeats an attempt until it succeeds or fails. Only a conflict with the locks of others is tried
-/// again.
+/// Repeats an attempt until it succeeds. Only a conflict with locks of other transactions leads to
+/// another attempt, which must begin before `until`.
 fn retry_on_lock_conflict<T>(
     until: Instant,
     mut attempt: impl FnMut() -> Result<T, MigrationFailure>,
@@ -139,7 +140,7 @@ fn retry_on_lock_conflict<T>(
     }
 }
 
-/// The reason that a step of a migration failed.
+/// The reason why a step of a migration failed.
 #[derive(Debug)]
 pub(super) enum MigrationFailure {
     Migration(refinery_core::Error),
@@ -149,7 +150,8 @@ pub(super) enum MigrationFailure {
 }
 
 impl MigrationFailure {
-    /// Returns the server's message if the failure was only a conflict with locks of others.
+    /// Returns the server's message if the failure was only a conflict with locks of other
+    /// transactions.
     fn lock_conflict(&self) -> Option<String> {
         let server_error = match self {
             Self::Migration(error) => {
@@ -198,7 +200,7 @@ impl From<MigrationFailure> for Error {
     }
 }
 
-/// Runs the statements of migrations one by one. Citus would send a text with several statements to
+/// Runs each statement of a migration by itself. Citus would send a text with several statements to
 /// its workers as a whole, once for each statement.
 struct SingleStatements<'c>(&'c mut Client);
 

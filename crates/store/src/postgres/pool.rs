@@ -1,4 +1,5 @@
-//! The connections that are not in use. The number in use is limited by the permits, not here.
+//! The connections that are not in use. Permits limit the number of connections in use, not this
+//! file.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +15,7 @@ use super::pooler::Pooling;
 use super::statements::{Catalogue, Statements};
 use crate::error::{Error, Result};
 
-/// Delay between two attempts to connect.
+/// Delay between two attempts to open a connection.
 const RETRY_DELAY: Duration = Duration::from_millis(400);
 /// A connection unused for this long is closed.
 const REST_LIMIT: Duration = Duration::from_mins(10);

@@ -1,11 +1,12 @@
 //! Detects a pooler between this program and the server, and adapts to it.
 //!
-//! With no pooler, or one in session mode, each connection has a server connection of its own. A
+//! With no pooler, or one in session mode, each connection has a server connection to itself. A
 //! pooler in transaction mode gives each transaction any free server connection. Session settings,
-//! prepared statements and session locks would then be on another connection than the statements
-//! that need them. Through such a pooler every transaction sets its own limits. Statements are sent
-//! with the types of their parameters and are not kept on the server ([`super::statements`]). A
-//! migration needs a session lock, so it must connect to the server directly.
+//! prepared statements and session locks would then be on another server connection than the
+//! statements that need them. Through such a pooler every transaction sets its own time limits.
+//! Statements are sent with the types of their parameters and are not prepared on the server
+//! ([`super::statements`]). A migration needs a session lock, so it must connect to the server
+//! directly.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::error::{Error, Result};
 const PROCESS: &str = "select pg_backend_pid()";
 const PROCESS_IN_TRANSACTION: &str = "begin; select pg_backend_pid()";
 /// Number of rounds of the detection. One round reveals a pooler that has no other clients. Other
-/// clients may hide it in one round, but hardly in all of them.
+/// clients may hide the pooler in one round, but hardly in all of them.
 const ROUNDS: usize = 3;
 
 /// Sets the server's time limits. The server cancels a statement that runs longer than its caller
@@ -40,14 +41,14 @@ macro_rules! limits {
     };
 }
 
-/// How connections are shared on the way to the server.
+/// How a pooler, if there is one, assigns server connections to this program's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
-    /// Each connection has a server connection of its own, for its whole life.
+    /// Each connection has a server connection to itself, as long as it is open.
     BySession,
     /// Each transaction may get another server connection.
     ByTransaction,
-    /// The server is a replica, for reads only. There may be any pooler in between.
+    /// The server is a replica, used for reads only. A pooler of any mode may be in between.
     Replica,
 }
 
@@ -57,9 +58,9 @@ impl Pooling {
         self.choose(Some(limits!("set", "", "")), None)
     }
 
-    /// Returns the statements sent first on a connection for look-ups. The server plans each
-    /// look-up once instead of again for every number of keys. On a distributed database it plans
-    /// each time, because the keys determine which server runs the query.
+    /// Returns the statements sent first on a connection for look-ups. The server makes one plan
+    /// for each look-up, instead of a new plan for every number of keys. On a distributed database
+    /// it plans each time, because the keys determine which server runs the query.
     pub(super) fn session_for_checks(self, is_sharded: bool) -> Option<&'static str> {
         let generic_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
         let custom_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
@@ -108,8 +109,8 @@ impl Pooling {
         }
     }
 
-    /// Returns the statements that begin look-ups. Each look-up must see what was committed before
-    /// it.
+    /// Returns the statements that begin look-ups. Each look-up must see everything that was
+    /// committed before it began.
     pub(super) fn begin_looking(self) -> Option<&'static str> {
         self.choose(
             None,
@@ -122,13 +123,13 @@ impl Pooling {
     }
 
     /// Returns the limit for the first answer on a connection that was idle. A live server answers
-    /// at once. If it does not, time is left for a new connection before the caller's deadline.
-    /// Behind a pooler the limit includes the wait for a server connection.
+    /// at once. If the server is not live, enough time remains to open another connection before
+    /// the caller's deadline. Behind a pooler the limit includes the wait for a server connection.
     pub(super) fn first_limit(self) -> Duration {
         match self {
             Self::BySession => Duration::from_millis(1_500),
             Self::ByTransaction => Duration::from_millis(3_000),
-            // A read from a replica has hardly more time.
+            // The whole read from a replica has only slightly more time than this.
             Self::Replica => Duration::from_millis(450),
         }
     }
@@ -168,13 +169,14 @@ impl Pooling {
     }
 }
 
-/// Detects how connections are shared. With no pooler, or one in session mode, a connection always
-/// leads to the same server process, and two connections lead to different processes.
+/// Detects how a pooler assigns server connections. With no pooler, or one in session mode, a
+/// connection always leads to the same server process, and two connections lead to different
+/// processes.
 ///
 /// A pooler in transaction mode that reuses its last server connection gives the same one to both
-/// clients. A pooler that rotates gives a client another server connection at some point. A round
-/// asks for the process four times, once while a transaction of the other client is open. So
-/// rotation over one, two or three server connections is detected.
+/// clients of this test. A pooler that rotates gives a client another server connection at some
+/// point. A round asks for the server process four times, once of them during a transaction of the
+/// other client. So rotation over one, two or three server connections is detected.
 pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling> {
     let until = Instant::now() + WAIT_LIMIT;
     let mut second = connector.connect(until).map_err(unusable)?;
@@ -187,7 +189,7 @@ pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling>
         let in_transaction = second
             .scalar(until, PROCESS_IN_TRANSACTION)
             .map_err(unusable)?;
-        // If all clients share one server connection, the first client would wait for the
+        // If all clients get the same server connection, the first client would wait for the
         // transaction of the second.
         let other_meanwhile = if is_by_session {
             first.scalar(until, PROCESS).map_err(unusable)?

@@ -20,7 +20,8 @@ use super::statements::Catalogue;
 use crate::error::Result;
 use crate::job::{Work, WorkError};
 
-/// Limit for a read on a replica. The caller needs the rest of its time for the primary server.
+/// Limit for a read on a replica. The caller needs the rest of its time for a read on the primary
+/// server.
 const LIMIT: Duration = Duration::from_millis(500);
 /// How long a failed replica is skipped.
 const SKIP_TIME: Duration = Duration::from_secs(5);
@@ -29,19 +30,20 @@ const SKIP_TIME: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct Replicas {
     each: Vec<Arc<Replica>>,
-    /// Index of the replica whose turn it is.
+    /// Index of the replica that gets the next read.
     next: AtomicUsize,
 }
 
 struct Replica {
     pool: Arc<Pool>,
     permits: Arc<Semaphore>,
-    /// The end of the time in which reads skip the replica.
+    /// The time until which reads skip the replica. `None` if the replica has not failed.
     skipped_until: Mutex<Option<Instant>>,
 }
 
 impl Replicas {
-    /// Makes the replicas at these URLs, with at most `connections` connections to each.
+    /// Prepares pools for the replicas at these URLs, with at most `connections` connections to
+    /// each.
     pub(super) fn at(
         urls: &[String],
         connections: usize,
@@ -72,8 +74,8 @@ impl Replicas {
         self.each.is_empty()
     }
 
-    /// Reads from the next replica in turn that is not skipped. Returns `None` if that replica has
-    /// no free connection or does not answer in time.
+    /// Reads from the next replica that is not skipped. Replicas take turns. Returns `None` if that
+    /// replica has no free connection or does not answer in time.
     pub(super) async fn read<T: Send + 'static, E: WorkError>(
         &self,
         work: impl Work<T, E>,

@@ -1,10 +1,10 @@
-//! Chooses one of the servers that a URL names: a server that accepts writes, or any server for
-//! reads that may lag.
+//! Chooses one of the servers that a URL names. For a primary's URL that is a server that accepts
+//! writes. For a replica's URL it is any server, whose data may lag.
 //!
-//! Connections to the servers are opened one shortly after another, and the first suitable server
-//! is used. So a server that accepts a connection and then hangs delays the next one only by
-//! [`HEAD_START`]. The server that was used last is tried first. The addresses of one host name are
-//! tried in the same way.
+//! Attempts to connect start one shortly after another, and the first suitable server is used. So a
+//! server that accepts a connection and then hangs delays the next attempt only by [`HEAD_START`].
+//! The server that was used last is tried first. The addresses of one host name are tried in the
+//! same way.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -22,10 +22,11 @@ use crate::error::{Error, Result};
 /// How long an attempt to connect may take before the next attempt starts as well. A healthy server
 /// takes a few milliseconds.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// Limit for each of several servers. If one server hangs, the time is used to try the other
-/// servers again. One of them may soon accept writes.
+/// Limit for an attempt if the URL names several servers. If one server hangs, the remaining time
+/// is used to try the other servers again. One of them may soon accept writes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(1);
-/// Maximum number of servers in a URL, and of addresses of a name. Each attempt takes a connection.
+/// Maximum number of servers in a URL, and of addresses of a host name. Each attempt opens a
+/// connection.
 const MAX_SERVERS: usize = 16;
 /// PostgreSQL's default port.
 const PORT: u16 = 5432;
@@ -118,7 +119,7 @@ fn split_hosts(host: &Host) -> Vec<Host> {
     }
 }
 
-/// Copies the user and the settings of a configuration, but no host.
+/// Copies the user and the settings of a configuration, without the hosts.
 fn without_hosts(config: &Config) -> Config {
     let mut bare = Config::new();
     config.get_user().map(|user| bare.user(user));
@@ -183,9 +184,9 @@ async fn connect(
     .await
 }
 
-/// Returns the result of the first attempt that succeeds. The next attempt begins when one has
-/// failed, or has taken longer than its head start. If all fail, returns the last error. There must
-/// be at least one attempt.
+/// Returns the result of the first attempt that succeeds. The next attempt begins when an earlier
+/// attempt has failed, or [`HEAD_START`] after the latest one began. If all fail, returns the last
+/// error. There must be at least one attempt.
 async fn first_of<T, E>(
     attempts: impl ExactSizeIterator<Item = impl Future<Output = Result<T, E>>>,
 ) -> Result<T, E> {

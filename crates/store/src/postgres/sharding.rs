@@ -1,9 +1,10 @@
-//! Distribution of the rows of shares over several servers, by PostgreSQL's extension Citus.
+//! Distribution of the organizations' rows over several servers, by PostgreSQL's extension Citus.
 //!
-//! Every table with the share column is sharded by that column, with all rows of one share on the
-//! same server. A few small tables are copied to every server. A transaction over one share then
-//! needs only that server's commit. If only some of the tables were distributed, it could need
-//! several servers without any error, so the process refuses such a database.
+//! Every table with the share column is sharded by that column, so that all rows of one share are
+//! on the same server. A few small tables are copied to every server. A transaction over one share
+//! then needs only the commit of one server. If only some of the tables were distributed, a
+//! transaction could need several servers without any error, so the process refuses such a
+//! database.
 
 use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;
@@ -17,34 +18,35 @@ use crate::error::{Error, Result};
 /// The layout of a distributed database.
 #[derive(Debug, Clone, Copy)]
 pub struct Sharding {
-    /// The table of the shares, and the name of its key column.
+    /// The table with one row for each share, and the name of its key column.
     pub root: (&'static str, &'static str),
-    /// The column that names the share in every other table with rows of shares.
+    /// The column that names the share in every other table whose rows belong to shares.
     pub column: &'static str,
     /// Tables without a share column that rows of shares refer to. Every server has a copy of them.
     pub copied: &'static [&'static str],
 }
 
-/// Query that returns a row if any table is distributed.
+/// Query that returns a row if any table of the database is distributed.
 const IS_SHARDED: &str = "select 1 from pg_dist_partition limit 1";
 const HAS_EXTENSION: &str = "select 1 from pg_extension where extname = 'citus'";
-/// Query for the number of servers that hold shards, without the coordinator.
+/// Query for the number of servers that store distributed rows, without the coordinator.
 const WORKERS: &str = "select count(*) from pg_dist_node where groupid <> 0 and isactive and shouldhaveshards and noderole = 'primary'";
 /// Setting for a transaction that changes a copied table and a sharded table. Citus refuses to do
 /// both in parallel.
 const SEQUENTIAL_CHANGES: &str = "citus.multi_shard_modify_mode = 'sequential'";
 
-/// The tables of a database, by how they are distributed.
+/// The tables of a database, grouped by how they are distributed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tables {
     distributed: Vec<String>,
     local: Vec<String>,
-    /// Tables that are distributed in another way.
+    /// Tables that are distributed in another way than this program needs.
     misplaced: Vec<String>,
 }
 
 impl Tables {
-    /// Parses `name=+,name=-,name=!`: distributed, local, or distributed in another way.
+    /// Parses a list such as `name=+,name=-,name=!`, where `+` means distributed, `-` local, and
+    /// `!` distributed in another way.
     fn read(text: &str) -> Self {
         let mut tables = Self::default();
         for (name, mark) in text.split(',').filter_map(|table| table.split_once('=')) {
@@ -58,7 +60,7 @@ impl Tables {
         tables
     }
 
-    /// Returns the error for these tables, if they are misplaced or only partly distributed.
+    /// Returns an error text if any table is misplaced or if only some tables are distributed.
     fn refusal(&self) -> Option<String> {
         if !self.misplaced.is_empty() {
             return Some(format!(
@@ -76,7 +78,7 @@ impl Tables {
     }
 }
 
-/// Returns whether the rows of shares are distributed over several servers.
+/// Returns whether the rows of different shares are distributed over several servers.
 pub(super) fn is_sharded(link: &mut Link, until: Instant) -> Result<bool, Failure> {
     Ok(has_extension(link, until)? && link.scalar(until, IS_SHARDED)?.is_some())
 }
@@ -85,7 +87,7 @@ fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
     Ok(link.scalar(until, HAS_EXTENSION)?.is_some())
 }
 
-/// Fails if a database is distributed in another way than this layout.
+/// Returns an error if the tables are distributed in another way than this layout.
 pub(super) fn assert_fully_distributed(
     link: &mut Link,
     until: Instant,
@@ -117,8 +119,8 @@ fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables
     Ok(Tables::read(&link.scalar(until, &all)?.unwrap_or_default()))
 }
 
-/// Migrates a database, and distributes the tables that are not distributed yet. Returns their
-/// number. Blocks, and locks the tables for all users of the database.
+/// Migrates a database, and distributes the tables that are not distributed yet. Returns the number
+/// of these tables. Blocks, and locks the tables for all users of the database.
 pub(crate) fn distribute(
     url: &str,
     migrations: &refinery_core::Runner,
@@ -153,7 +155,8 @@ pub(crate) fn distribute(
     Ok(count)
 }
 
-/// Distributes the tables that are not distributed yet, in one transaction. Returns their number.
+/// Distributes the tables that are not distributed yet, in one transaction. Returns the number of
+/// these tables.
 pub(super) fn distribute_tables(
     link: &mut Link,
     until: Instant,
@@ -174,12 +177,12 @@ pub(super) fn distribute_tables(
     if local.is_empty() {
         return Ok(0);
     }
-    // Each statement is sent separately. Citus would send a text with several statements to its
+    // Each statement is sent by itself. Citus would send a text with several statements to its
     // workers as a whole, once for each statement.
     for statement in statements(link, until, sharding, &local)? {
         if let Err(failure) = link.run(until, &statement) {
-            // If the rollback fails as well, the connection is lost, and the server rolls back by
-            // itself.
+            // If the rollback fails as well, the connection is lost. The server then rolls back
+            // without it.
             drop(link.run(until, "rollback"));
             return Err(failure.into());
         }
@@ -187,8 +190,8 @@ pub(super) fn distribute_tables(
     Ok(local.len())
 }
 
-/// Returns the statements that distribute some tables. Foreign keys are dropped first, and are
-/// added again after both of their tables are distributed.
+/// Returns the statements that distribute the tables that are local. Foreign keys are dropped
+/// first, and are added again after both of their tables are distributed.
 fn statements(
     link: &mut Link,
     until: Instant,
@@ -244,7 +247,7 @@ fn statements(
     statements.extend(others.map(|table| {
         format!("select create_distributed_table('{table}', '{column}', colocate_with => '{root}')")
     }));
-    // Otherwise the local copies of the rows would keep using disk space.
+    // Without this statement the local copies of the rows would continue to use disk space.
     statements.extend(
         local
             .iter()

@@ -1,5 +1,6 @@
-//! Prepared statements of a connection. Behind a pooler in transaction mode, statements are sent
-//! with the types of their parameters instead. The process asks for those types once.
+//! The statements that are ready to run on a connection. They are prepared on the server. Behind a
+//! pooler in transaction mode, they are sent with the types of their parameters instead, and the
+//! process asks for those types once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,12 +15,12 @@ use super::pooler::Pooling;
 use crate::many;
 use crate::statement::Statement;
 
-/// A statement that is ready to run.
+/// A statement in the form in which a connection sends it.
 #[derive(Clone)]
 pub(super) enum ReadyStatement {
     /// A statement that is prepared on this connection.
     Prepared(tokio_postgres::Statement),
-    /// A text that is sent each time with the types of its parameters.
+    /// A text that is sent each time together with the types of its parameters.
     Typed(Arc<TypedText>),
 }
 
@@ -30,7 +31,7 @@ pub(super) struct TypedText {
 }
 
 impl TypedText {
-    /// Pairs these values with their types.
+    /// Pairs these values with the types of the statement's parameters.
     pub(super) fn with<'v>(
         &self,
         values: &[&'v (dyn ToSql + Sync)],
@@ -64,7 +65,7 @@ impl ReadyStatement {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     One(usize),
-    /// The form of the statement for many rows.
+    /// The form of a statement for many rows. The number is its address.
     Many(usize),
 }
 
@@ -72,15 +73,16 @@ fn address(statement: &'static Statement) -> usize {
     std::ptr::from_ref(statement) as usize
 }
 
-/// The parameter types that the process has already asked for, for statements that are not
-/// prepared.
+/// The parameter types of statements that are not prepared. The process asks the server for them
+/// once and uses them on every connection.
 #[derive(Default)]
 pub(super) struct Catalogue(Mutex<HashMap<Key, Arc<TypedText>>>);
 
-/// The statements that are ready on a connection. Others become ready at their first use.
+/// The statements that are ready on a connection. A statement becomes ready at its first use.
 pub(super) struct Statements {
     ready: HashMap<Key, ReadyStatement>,
-    /// The process's parameter types. `None` if statements are prepared on the connection.
+    /// The parameter types that all connections use. `None` if statements are prepared on the
+    /// connection.
     catalogue: Option<Arc<Catalogue>>,
 }
 
@@ -107,7 +109,8 @@ impl Statements {
         }
     }
 
-    /// Returns the form for many rows. Returns `None` if the statement cannot be run for many rows.
+    /// Returns a statement's form for many rows, ready to run. Returns `None` if the statement has
+    /// no form for many rows.
     pub(super) fn get_for_many(
         &mut self,
         link: &mut Link,
@@ -118,7 +121,7 @@ impl Statements {
         if let Some(ready) = self.ready.get(&key) {
             return Ok(Some(ready.clone()));
         }
-        // The server reports the type of each parameter for the statement for one row.
+        // The server reports parameter types only for the form for one row.
         let for_one = self.get(link, limit, statement)?;
         let Some(text) = many::of_many(
             statement.postgres(),
@@ -169,8 +172,8 @@ impl Catalogue {
     }
 }
 
-/// Asks the server for the types of a statement's parameters. The three statements are sent as one
-/// text, so they run on one server connection and leave nothing on it.
+/// Asks the server for the types of a statement's parameters. The three statements for that are
+/// sent as one text, so they run on one server connection and leave no prepared statement on it.
 fn types_of(link: &mut Link, until: Instant, text: &str) -> Result<Vec<Type>, Failure> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     if !text.contains("$1") {
