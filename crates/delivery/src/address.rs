@@ -1,21 +1,21 @@
-//! Decides from the text of a URL where it leads, and which addresses and names are private (rules:
-//! webhooks#targets). This file makes no network request; the target guard does.
+//! Decides from the text of a URL where the URL leads, and which addresses and names are private
+//! (rules: webhooks#targets). This file makes no network request. The target guard does.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// The error for a text that is not a URL or has another scheme. Like the other errors below, it
-/// continues a sentence that begins with "targetUrl".
+/// The error for a text that is not a URL, or whose scheme is not https. Like the other errors
+/// below, it continues a sentence that begins with "targetUrl".
 pub(super) const NOT_HTTPS: &str = "must be an absolute https URL";
 /// The error for a URL with a name or password before its host.
 pub(super) const HAS_USERINFO: &str = "must not embed a username or password";
 /// The error for a URL whose target is private.
 pub(super) const IS_PRIVATE: &str = "must not point at a private or loopback host";
 
-/// Zones that are private with all names below them. Some are reserved for that purpose. The others
-/// are in common use in networks (RFC 6762, appendix G), and no public name ends in them. The
-/// internal names of clouds end in one of these zones or have one label:
+/// Zones that are private with all names below them. Some zones are reserved for private use. The
+/// others are in common use inside networks (RFC 6762, appendix G), and no public name ends in
+/// them. The internal names of clouds end in one of these zones or have one label:
 /// `metadata.google.internal`, `instance-data.ec2.internal`, `host.docker.internal`, `metadata`,
 /// `instance-data`.
 const PRIVATE_ZONES: [&str; 10] = [
@@ -31,8 +31,8 @@ const PRIVATE_ZONES: [&str; 10] = [
     "lan",
 ];
 
-/// IPv4 ranges that are not global unicast or that a cloud uses internally, as first address and
-/// prefix length.
+/// IPv4 ranges that are not global unicast or that a cloud uses internally. Each has its first
+/// address and its prefix length.
 const RESERVED: [([u8; 4], u32); 18] = [
     ([0, 0, 0, 0], 8),        // this network
     ([10, 0, 0, 0], 8),       // private use
@@ -54,10 +54,10 @@ const RESERVED: [([u8; 4], u32); 18] = [
     ([240, 0, 0, 0], 4),      // reserved, and broadcast
 ];
 
-/// The destination of a URL, as far as its text determines it.
+/// The destination of a URL, if its text alone determines the destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// An address, whatever its notation in the URL.
+    /// An address. URLs may write the same address in different ways.
     Address(IpAddr),
     /// A name whose addresses only a resolver knows.
     Name(String),
@@ -67,8 +67,8 @@ pub(super) enum Destination {
 
 /// Parses the URL of a subscription. Returns an error if its form is not acceptable.
 pub(super) fn parse_target(text: &str) -> Result<Url, &'static str> {
-    // The text is stored as sent, so every parser must read it in the same way. Characters that
-    // `Url` would silently drop or convert are refused.
+    // The text is stored as sent, so every parser must read it in the same way. The check refuses
+    // characters that `Url` would silently drop or convert.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err(NOT_HTTPS);
     }
@@ -77,7 +77,7 @@ pub(super) fn parse_target(text: &str) -> Result<Url, &'static str> {
     if !scheme.eq_ignore_ascii_case("https") || authority.is_empty() {
         return Err(NOT_HTTPS);
     }
-    // `Url` drops an empty userinfo, so the text itself is checked.
+    // `Url` drops an empty userinfo before the host, so the text itself is checked.
     if authority.contains('@') {
         return Err(HAS_USERINFO);
     }
@@ -89,7 +89,7 @@ pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
     match url.host() {
         Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),
         Some(Host::Ipv6(ip)) => Ok(Destination::Address(ip.into())),
-        // The root, or a name with an empty label, is not a host name.
+        // The root name, or a name with an empty label, is not a host name.
         Some(Host::Domain(name))
             if name
                 .strip_suffix('.')
@@ -107,7 +107,7 @@ pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
     }
 }
 
-/// Returns the host of a URL in one form for all spellings of an address or name.
+/// Returns the host of a URL. All spellings of an address or name give the same text.
 pub(super) fn host_of(url: &Url) -> Option<String> {
     Some(match url.host()? {
         Host::Ipv4(ip) => ip.to_string(),
@@ -117,7 +117,7 @@ pub(super) fn host_of(url: &Url) -> Option<String> {
 }
 
 /// Returns whether a name is private by its form. A name of one label is private, because a
-/// resolver completes it with the search domain of the service's own network.
+/// resolver appends the search domain of the network that this service runs in.
 pub(super) fn is_private_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     if !name.contains('.') {
@@ -159,15 +159,16 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
     }
 }
 
-/// Returns the IPv4 address that an IPv6 address embeds, or else the address itself.
+/// Returns the IPv4 address that an IPv6 address embeds. Returns the address itself if it embeds
+/// none.
 pub(super) fn embedded_ipv4(ip: IpAddr) -> IpAddr {
     let IpAddr::V6(wrapper) = ip else { return ip };
     match wrapper.segments() {
         // IPv4-mapped.
         [0, 0, 0, 0, 0, 0xffff, high, low]
         // NAT64, with the well-known prefix and with the local prefix. Under the local prefix a
-        // network may embed the address at another position, which only that network knows. An
-        // address in such a form is returned unchanged and is therefore not public.
+        // network may embed the IPv4 address at another position, which only that network knows.
+        // Such an address is returned unchanged and is therefore not public.
         | [0x0064, 0xff9b, 0 | 1, 0, 0, 0, high, low]
         // 6to4.
         | [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))),

@@ -1,5 +1,6 @@
 //! The HTTP client of deliveries. It connects only to permitted targets. It sends a request a
-//! second time if the receiver did not process the first one (rules: webhooks#deliveries).
+//! second time if the receiver did not process the request at the first sending (rules:
+//! webhooks#deliveries).
 
 use std::error::Error;
 use std::pin::Pin;
@@ -35,31 +36,32 @@ use super::target::Targets;
 const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
 /// The interval of TCP keep-alive probes.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
-/// The HTTP/2 window of one stream: the number of bytes that a receiver may send before this client
-/// reads them.
+/// The HTTP/2 window of one stream: the number of bytes that a receiver may send on the stream
+/// before this client has read them.
 const STREAM_WINDOW: u32 = 16 * 1024;
-/// The HTTP/2 window of all streams of one connection together.
+/// The HTTP/2 window of one connection, for all its streams together.
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
-/// The maximum number of header fields of a response. Only `Retry-After` is read.
+/// The maximum number of header fields of a response. Of these fields, only `Retry-After` is read.
 const MAX_HEADERS: usize = 4_096;
 
 type Connector = MarkingConnector<GuardedConnector<HttpsConnector<HttpConnector<Resolver>>>>;
 type Pool = legacy::Client<Connector, Full<Bytes>>;
 
-/// Sends requests. Connections are reused, except for a request that is sent a second time.
+/// Sends requests. A request uses an open connection if there is one. A request that is sent a
+/// second time always uses a new connection.
 pub(super) struct Client {
-    /// Reuses connections. Sends every request for the first time.
+    /// Sends a request for the first time, over an open connection if there is one.
     pool: Pool,
-    /// Opens a new connection for each request. Sends a request for the second time.
+    /// Sends a request for the second time, always over a new connection.
     fresh: Pool,
 }
 
 impl Client {
-    /// Creates a client. `ca` is a PEM bundle of certificate authorities, trusted besides those of
-    /// the system.
+    /// Creates a client. `ca` is a PEM bundle of certificate authorities that the client trusts in
+    /// addition to those of the system.
     pub(super) fn new(targets: &Targets, ca: Option<&[u8]>) -> Result<Self, String> {
         let connector = connector(targets, ca)?;
-        // A pool that may not keep an idle connection opens a new one for each request.
+        // A pool that may not store any idle connection opens a new one for each request.
         Ok(Self {
             pool: pool(connector.clone(), MAX_PER_TARGET),
             fresh: pool(connector, 0),
@@ -87,8 +89,8 @@ impl Client {
     }
 }
 
-/// Returns whether a failed request was not processed: the receiver refused it without reading it,
-/// or had already closed the reused connection.
+/// Returns whether the receiver did not process a failed request: it refused the request without
+/// reading it, or had already closed the reused connection.
 fn is_unprocessed(error: &legacy::Error) -> bool {
     let cause = cause(error);
     if is_refused(cause) {
@@ -108,16 +110,16 @@ fn pool(connector: Connector, max_idle: usize) -> Pool {
     legacy::Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
-        // Keeps as many connections as there may be deliveries to one target, long enough to bridge
-        // the gaps of a burst.
+        // The pool stores as many idle connections as there may be deliveries to one target. It
+        // closes them late enough to bridge the gaps of a burst.
         .pool_max_idle_per_host(max_idle)
         .pool_idle_timeout(MAX_IDLE_TIME)
-        // Malformed headers do not matter if the status is 2xx.
+        // Malformed headers of a response do not matter if the status is 2xx.
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)
         .http1_max_headers(MAX_HEADERS)
-        // Response bodies are not read, so only a little of them needs to arrive.
+        // Response bodies are not read, so a receiver may send only a few bytes of them.
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(CONNECTION_WINDOW)
         .build(connector)
@@ -138,7 +140,7 @@ fn connector(targets: &Targets, ca: Option<&[u8]>) -> Result<Connector, String> 
     ))
 }
 
-/// Returns the TLS settings: the authorities of the system, and those of `ca`.
+/// Returns the TLS settings. They trust the authorities of the system and those in `ca`.
 fn tls(ca: Option<&[u8]>) -> Result<ClientConfig, String> {
     let failed =
         |error: rustls::Error| format!("cannot create the client that sends webhooks: {error}");
@@ -171,7 +173,7 @@ fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     Ok(certificates)
 }
 
-/// Resolves names through the target guard.
+/// Resolves host names through the target guard.
 #[derive(Clone)]
 struct Resolver(Targets);
 
@@ -186,8 +188,8 @@ impl Service<Name> for Resolver {
 
     fn call(&mut self, name: Name) -> Self::Future {
         let targets = self.0.clone();
-        // The organization is read before the future runs, because the connection attempt may
-        // outlive the delivery that started it.
+        // The organization is read here, outside the future. The client may continue the connection
+        // attempt in another task after the delivery that started it has ended.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await;

@@ -1,4 +1,4 @@
-//! A delivery as it is stored, and the rules for its attempts. All functions are pure.
+//! The stored form of a delivery, and the rules for its attempts. All functions are pure.
 
 use std::time::Duration;
 
@@ -8,21 +8,23 @@ use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use uuid::Uuid;
 
-/// Attempts at one delivery, the first included (rules: webhooks#deliveries).
+/// Maximum number of attempts at one delivery, including the first attempt (rules:
+/// webhooks#deliveries).
 const MAX_ATTEMPTS: usize = 5;
-/// Earlier attempts that a delivery keeps when it is sent again. With up to 5 new attempts the log
-/// has at most 50, however often the delivery is sent again.
+/// Maximum number of earlier attempts that stay in a delivery's log when the delivery is sent
+/// again. With up to 5 new attempts the log has at most 50, however often the delivery is sent
+/// again.
 const KEPT_ATTEMPTS: usize = 45;
-/// Failed deliveries in a row that disable a subscription (rules: webhooks#ends).
+/// The number of failed deliveries in a row that disables a subscription (rules: webhooks#ends).
 pub(super) const MAX_FAILURES: i64 = 50;
-/// The shortest delay, so that two attempts never have the same time.
+/// The shortest delay between two attempts. With it, two attempts never have the same time.
 const MIN_DELAY: Duration = Duration::from_millis(1);
 
-/// The event name of a ping, which lets the owner of a subscription see a delivery arrive. A ping
-/// has no subject, is no event and cannot be subscribed to.
+/// The event name of a ping. The owner of a subscription sends a ping to see a delivery arrive. A
+/// ping reports no change, has no subject and cannot be subscribed to.
 pub const PING: &str = "ping";
 
-/// The name and the subject of an event, as a delivery reports them.
+/// The name and the subject of an event, as a delivery's document and its message contain them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedEvent {
     /// The name of the event.
@@ -32,7 +34,7 @@ pub struct ReportedEvent {
     pub subject: Option<Subject>,
 }
 
-/// The record that an event is about, as the owner of the subscription names it.
+/// The record that an event is about, as the owner of the subscription identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
@@ -57,7 +59,7 @@ impl ReportedEvent {
     }
 }
 
-/// A delivery as it is stored.
+/// The stored document of a delivery.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivery {
@@ -69,8 +71,8 @@ pub struct Delivery {
     /// The attempts so far, oldest first.
     #[serde(default)]
     pub attempts: Vec<Attempt>,
-    /// How many of the attempts were made before the delivery was last sent again. They stay in the
-    /// log but do not count toward the limit.
+    /// How many of the attempts were made before the delivery was last sent again. These attempts
+    /// stay in the log but do not count toward the limit of attempts.
     #[serde(default)]
     earlier: usize,
     /// The trace of the change that caused the delivery, in the form of W3C Trace Context. `None`
@@ -92,20 +94,22 @@ impl Delivery {
         }
     }
 
-    /// Sets the trace that the delivery belongs to.
+    /// Sets the trace context of the change that caused the delivery.
     #[must_use]
     pub fn with_trace(self, trace: Option<String>) -> Self {
         Self { trace, ..self }
     }
 
-    /// Prepares the delivery to be sent again, with as many attempts as a new one.
+    /// Prepares the delivery to be sent again. It may then have as many new attempts as a new
+    /// delivery.
     pub fn restart(&mut self) {
         let surplus = self.attempts.len().saturating_sub(KEPT_ATTEMPTS);
         self.attempts.drain(..surplus);
         self.earlier = self.attempts.len();
     }
 
-    /// Returns the outcome of the last attempt. `fraction` is the jitter, from 0 to 1.
+    /// Returns the outcome of the last attempt, which got `reply`. `fraction` is the jitter, from 0
+    /// to 1.
     pub(super) fn outcome(&self, reply: &Reply, base: Duration, fraction: f64) -> AttemptOutcome {
         if self.reported.is_ping() {
             return AttemptOutcome::of_ping(reply);
@@ -168,8 +172,8 @@ pub(super) enum Reply {
 }
 
 impl Reply {
-    /// Returns the reply with this status. `delay` is that of `Retry-After`, which counts only for
-    /// 429 and 503.
+    /// Returns the reply with this status. `delay` is the delay from `Retry-After`, which is used
+    /// only if the status is 429 or 503.
     pub(super) const fn of(status: u16, delay: Option<Duration>) -> Self {
         match (status, delay) {
             (429 | 503, Some(delay)) => Self::Later(status, delay),
@@ -177,7 +181,7 @@ impl Reply {
         }
     }
 
-    /// Returns the entry for the log of attempts.
+    /// Returns the entry for the delivery's log of attempts.
     pub(super) fn attempt(&self, attempted_at: Moment, duration: Duration) -> Attempt {
         let (status_code, error) = match self {
             Self::Status(status @ 300..=399) => {
@@ -200,7 +204,7 @@ impl Reply {
     }
 }
 
-/// The outcome of an attempt. The name of a variant is a label of the metric.
+/// The outcome of an attempt. The name of a variant is a label of the attempts metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum AttemptOutcome {
@@ -211,17 +215,18 @@ pub(super) enum AttemptOutcome {
     /// The target is private: the subscription is disabled.
     #[strum(serialize = "private_target")]
     Private,
-    /// The delivery is tried again after this delay.
+    /// The delivery will be attempted again after this delay.
     Retry(Duration),
     /// The last permitted attempt failed, so the delivery has failed.
     Failed,
-    /// The delivery was a ping, which ends after one attempt and does not change the subscription.
+    /// The delivery was a ping, which ends with this status after one attempt. The subscription
+    /// does not change.
     #[strum(serialize = "ping")]
     Pinged(Status),
 }
 
 impl AttemptOutcome {
-    /// Returns the outcome of a ping. A ping is sent once and does not change the subscription, not
+    /// Returns the outcome of a ping. A ping is sent once. It does not change the subscription, not
     /// even if the receiver answers 410.
     fn of_ping(reply: &Reply) -> Self {
         Self::Pinged(if matches!(reply, Reply::Status(200..=299)) {
@@ -248,17 +253,18 @@ impl AttemptOutcome {
     }
 }
 
-/// The longest delay that a receiver may ask for.
+/// The longest delay that a receiver may request with `Retry-After`.
 const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(3_600);
 
-/// Returns the longest delay between two attempts.
+/// Returns the longest delay that there may be between two attempts.
 pub(super) fn max_delay(base: Duration) -> Duration {
     backoff(base, MAX_ATTEMPTS, 1.0).max(MAX_REQUESTED_DELAY)
 }
 
 /// Returns the delay after a failed attempt, between half of a bound and the bound. The bound is
-/// `base` and doubles with each attempt. The jitter spreads deliveries that failed together. Each
-/// delay is at least half of the bound, so that five attempts outlast a short outage.
+/// `base` after the first attempt and doubles with each attempt. The jitter spreads deliveries that
+/// failed at the same time. Each delay is at least half of the bound, so that five attempts outlast
+/// a short outage.
 fn backoff(base: Duration, attempt: usize, fraction: f64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let bound = base.saturating_mul(2_u32.saturating_pow(doublings));
@@ -479,7 +485,7 @@ mod tests {
         );
         let read = |stored: &Value| serde_json::from_value::<Delivery>(stored.clone()).unwrap();
         assert_eq!(read(&stored).reported, event());
-        // Deliveries stored without `earlier` must still be readable.
+        // Deliveries that were stored without the field `earlier` must still be readable.
         let mut old = stored;
         old.as_object_mut().unwrap().remove("earlier");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The shared dependencies and settings of deliveries.
+//! The objects of the process that all parts of delivery use, and the settings of deliveries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::target::Targets;
 
-/// The parts of the process that the dispatcher and the sweeps use.
+/// The objects of the process that the dispatcher and the sweeps use.
 pub struct Dependencies {
     /// The database with the deliveries.
     pub store: Store,
@@ -21,9 +21,9 @@ pub struct Dependencies {
     pub targets: Targets,
     /// The settings that the operator can change.
     pub settings: Settings,
-    /// The wake signal for due deliveries.
+    /// The wake signal that is sent when deliveries become due.
     pub due: Arc<Notify>,
-    /// The wake signal for deleted subscriptions.
+    /// The wake signal that is sent when subscriptions are deleted.
     pub deleted: Arc<Notify>,
 }
 
@@ -31,10 +31,11 @@ pub struct Dependencies {
 #[derive(Debug, Clone)]
 
 pub struct Settings {
-    /// The longest delay after the first attempt. It doubles with each further attempt.
+    /// The longest delay between the first attempt and the second. This bound doubles with each
+    /// later attempt.
     pub retry_base: Duration,
-    /// The time limit for a receiver's response.
+    /// The time limit for one attempt, from the request to the receiver's response.
     pub timeout: Duration,
-    /// How long a delivery stays in the log after it has ended.
+    /// How long an ended delivery stays in the log after its end.
     pub retention: Duration,
 }

@@ -1,4 +1,4 @@
-//! Why a subscription gets no more deliveries (rules: webhooks#ends).
+//! The reasons why a subscription gets no more deliveries (rules: webhooks#ends).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub enum DisabledReason {
     PrivateTarget,
 }
 
-/// Logs that a subscription was disabled. Its owner sees the reason in the API.
+/// Logs that a subscription was disabled. The owner of the subscription sees the reason in the API.
 pub fn log_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
     tracing::warn!(%organization, %subscription, reason = reason.as_ref(), "a webhook subscription was disabled; nothing more is sent for it");
 }

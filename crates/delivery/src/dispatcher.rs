@@ -32,21 +32,20 @@ use super::prepare::{self, SendDecision};
 use super::recorder::Recorder;
 use super::sender::{Message, Sender};
 
-/// How much longer a lease lasts than the receiver's time limit, so that the outcome can be
-/// recorded.
+/// How much longer a lease lasts than the time limit for a receiver's response. In this time the
+/// outcome is recorded.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
-/// The longest wait between two searches. If another node stops, this node finds the deliveries of
-/// that node within this time.
+/// The longest wait between two searches for due deliveries. If another node stops, this node finds
+/// the deliveries of that node within this time after their leases expire.
 const MAX_WAIT: Duration = Duration::from_secs(1);
-/// The delay after a failed query of the database, and after a delivery that failed with an
-/// internal error.
+/// The delay after a failed query of the database, and after an internal error in a delivery.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
-/// The delay after other nodes have claimed all due deliveries first. Meanwhile more deliveries may
-/// become due.
+/// The delay after a search in which other nodes had already claimed all due deliveries. During the
+/// delay more deliveries may become due.
 const OUTRUN_DELAY: Duration = Duration::from_millis(50);
 
-/// Sends webhooks. Every node has a dispatcher. Nodes that share a database divide the work by
-/// claiming deliveries.
+/// Sends webhooks. Every node has a dispatcher. Nodes on one database divide the work by claims on
+/// deliveries.
 #[derive(Clone)]
 pub struct Dispatcher(Arc<DispatcherInner>);
 
@@ -56,11 +55,11 @@ struct DispatcherInner {
     sender: Sender,
     recorder: Recorder,
     limiter: Limiter,
-    /// The subscription that was served last.
+    /// The subscription whose deliveries were claimed last.
     last: Mutex<Uuid>,
 }
 
-/// A claimed delivery, and the decision about it.
+/// A claimed delivery, and the decision whether to send it.
 struct Job {
     organization: Uuid,
     subscription: Uuid,
@@ -71,8 +70,8 @@ struct Job {
 
 impl Dispatcher {
     /// Creates a dispatcher for the subscriptions of `owner`. `ca` is a PEM bundle of certificate
-    /// authorities, trusted besides those of the system. TLS needs an installed default crypto
-    /// provider of the process.
+    /// authorities that are trusted in addition to those of the system. TLS needs a default crypto
+    /// provider installed in the process.
     pub fn new(
         dependencies: Arc<Dependencies>,
         owner: Arc<dyn SubscriptionOwner>,
@@ -91,7 +90,7 @@ impl Dispatcher {
     }
 
     /// Sends deliveries as they become due, until `stop` is cancelled. Then finishes the deliveries
-    /// that it began.
+    /// that this method has begun.
     pub async fn run(self, stop: CancellationToken) {
         metrics::describe_counter!(
             "vestibule_webhook_attempts_total",
@@ -103,7 +102,7 @@ impl Dispatcher {
         keep_claiming(&self, &stop).await;
     }
 
-    /// Sends the deliveries that are due now and waits for them. Returns their number.
+    /// Sends the deliveries that are due now and waits until they have ended. Returns their number.
     pub async fn step(&self) -> usize {
         let due = self.0.dependencies.clock.now();
         let mut count = 0;
@@ -123,8 +122,8 @@ impl Dispatcher {
     }
 
     /// Claims due deliveries and decides what to send, in one transaction. The only process on a
-    /// database sends each batch as soon as it is prepared. Nodes that share a database begin to
-    /// send after their leases are committed.
+    /// database sends each batch as soon as the batch is prepared. If several nodes use the
+    /// database, a node begins to send after its leases are committed.
     async fn claim(&self, due: Timestamp, sends: &mut JoinSet<()>) -> Result<SearchResult> {
         let DispatcherInner {
             dependencies,
@@ -148,7 +147,7 @@ impl Dispatcher {
         let until = (!is_alone).then(|| later(now, lease));
         let (decided, mut jobs) = mpsc::unbounded_channel();
         let claim = move |tx: &mut Transaction<'_>| {
-            // The channel is closed only if the dispatcher is gone. The job is then not needed.
+            // The channel is closed only if the dispatcher was dropped. Nobody then needs the job.
             let mut on_batch = |tx: &mut Transaction<'_>, batch: Batch| {
                 for job in prepare(tx, &shared, &*owner, batch, now) {
                     drop(decided.send(job));
@@ -164,7 +163,7 @@ impl Dispatcher {
                 dependencies.store.write(claim).await
             }
         };
-        // A panic in one claim must not end the dispatcher.
+        // A panic in one search must not end the dispatcher.
         let mut claimed = pin!(AssertUnwindSafe(claimed).catch_unwind());
         let mut begin = |job: Job| drop(sends.spawn(self.clone().deliver(job)));
         let result = loop {
@@ -186,8 +185,8 @@ impl Dispatcher {
         self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles one delivery. If that fails with an internal error, the delivery stays due and is
-    /// claimed again later.
+    /// Attempts one delivery and records its outcome. After an internal error, the delivery stays
+    /// due and is claimed again later.
     async fn deliver(self, job: Job) {
         let Job {
             organization,
@@ -220,7 +219,7 @@ impl Dispatcher {
         }
     }
 
-    /// Makes an attempt at a delivery if there is something to send. Returns the delivery and the
+    /// Makes an attempt at a delivery if there is a message to send. Returns the delivery and the
     /// outcome to record.
     async fn attempt(
         &self,
@@ -262,7 +261,7 @@ impl Dispatcher {
         Ok((delivery, settlement))
     }
 
-    /// Makes one attempt and appends it to the delivery's log. Returns its outcome.
+    /// Makes one attempt and appends it to the delivery's log. Returns the outcome of the attempt.
     async fn send(
         &self,
         organization: Uuid,
@@ -313,12 +312,13 @@ impl Dispatcher {
 impl ClaimingWork for Dispatcher {
     const PANIC_MESSAGE: &str =
         "a task that sends a webhook panicked; the delivery is claimed again later";
-    /// The end of a delivery does not start a search. The limiter owns the permits, and signals
-    /// when one becomes free.
+    /// Ended deliveries do not start a search. The limiter counts the permits, and signals when one
+    /// becomes free.
     const CLAIMS_AT_END: bool = false;
 
-    /// Claims due deliveries as far as there are permits, and begins to send them. Returns how long
-    /// to wait until more may be due. If permits run out, `until_due` returns when some are free.
+    /// Claims as many due deliveries as there are free permits, and begins to send them. Returns
+    /// how long to wait until more deliveries may be due. If permits run out, `until_free` returns
+    /// when some are free again.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
             let now = self.0.dependencies.clock.now();
@@ -356,7 +356,7 @@ impl ClaimingWork for Dispatcher {
     }
 }
 
-/// Records the outcome of an attempt in its trace span.
+/// Records the outcome of an attempt in the attempt's trace span.
 fn record_in_span(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
     if span.is_disabled() {
         return;
@@ -381,8 +381,8 @@ fn record_in_span(span: &Span, delivery: &Delivery, outcome: AttemptOutcome) {
     }
 }
 
-/// The identity of an attempted delivery, for the log. Only the host of the target is logged,
-/// because path and query may be secret.
+/// The ids and the target's host of an attempted delivery, for the log. Only the host of the target
+/// is logged, because path and query may be secret.
 struct Attempted {
     organization: Uuid,
     subscription: Uuid,
@@ -390,7 +390,8 @@ struct Attempted {
     host: String,
 }
 
-/// Logs a failed attempt: as a warning if it was the last one, otherwise at debug level.
+/// Logs a failed attempt. If it was the delivery's last attempt, the level is warning, otherwise
+/// debug.
 fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
     let Attempted {
         organization,
@@ -415,8 +416,8 @@ fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutco
     }
 }
 
-/// Decides what to do about each delivery of a batch. If preparing the batch fails or panics, each
-/// of its deliveries fails, and other batches go on.
+/// Decides for each delivery of a batch whether and what to send. If preparing the batch fails or
+/// panics, each delivery of the batch fails. Other batches are not affected.
 fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,
@@ -458,8 +459,8 @@ fn prepare(
     }
 }
 
-/// Returns the counter of attempts with this outcome. `run` creates every counter with the value 0.
-/// Otherwise monitoring would not see the first attempt as an increase.
+/// Returns the counter of attempts with this outcome. [`Dispatcher::run`] creates every counter
+/// with the value 0. Otherwise monitoring would not see the first attempt as an increase.
 fn attempt_counter(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_webhook_attempts_total", "outcome" => outcome)
 }

@@ -7,16 +7,17 @@ use rustls::{AlertDescription, CertificateError};
 
 use super::target::Refusal;
 
-/// The text for an answer in another protocol.
+/// The text for an answer in a protocol other than HTTP.
 const NO_HTTP: &str = "the answer is not valid HTTP";
-/// The text for a connection that ended early.
+/// The text for a connection that ended before the response was complete.
 const CLOSED: &str = "the receiver closed the connection before it answered";
 
-/// Returns the innermost cause of an error, also if a library wrapped that cause into an I/O error.
+/// Returns the innermost cause of an error, even if a library wrapped that cause into an I/O error.
 pub(super) fn cause<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 'static) {
     let mut cause = error;
     loop {
-        // An I/O error of another kind describes the failure itself and wraps only a text.
+        // Libraries wrap the cause into an I/O error of one of these two kinds. An I/O error of any
+        // other kind describes the failure itself and wraps only a text.
         let wrapped = cause
             .downcast_ref::<io::Error>()
             .filter(|error| matches!(error.kind(), ErrorKind::Other | ErrorKind::InvalidData))
@@ -33,8 +34,8 @@ pub(super) fn cause<'e>(error: &'e (dyn Error + 'static)) -> &'e (dyn Error + 's
 /// sent. Over HTTP/2 a receiver refuses a request with `GOAWAY`, or with `REFUSED_STREAM`.
 pub(super) fn is_refused(cause: &(dyn Error + 'static)) -> bool {
     if let Some(error) = cause.downcast_ref::<h2::Error>() {
-        // Streams up to the last one that a GOAWAY names continue, so their requests do not fail
-        // with this error.
+        // A GOAWAY names the last stream that the receiver processes. Requests on streams up to
+        // that one continue, so they do not fail with this error.
         let is_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
         return error.is_remote() && (error.is_go_away() || is_refused);
     }
@@ -59,7 +60,7 @@ pub(super) fn is_cut_off(cause: &(dyn Error + 'static)) -> bool {
         .is_some_and(|error| error.is_incomplete_message() || error.is_closed())
 }
 
-/// Describes why there was no answer. `error` is the error of the attempt.
+/// Describes why an attempt got no answer. `error` is the error of the attempt.
 pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
     let cause = cause(error);
     let text = if let Some(refusal) = cause.downcast_ref::<Refusal>() {

@@ -1,17 +1,17 @@
 //! The database side of the dispatcher: finds due deliveries, claims them and records their
 //! outcomes.
 //!
-//! If several nodes share the database, a node claims a delivery by a lease. When the lease runs
-//! out, any node may claim the delivery again, so deliveries of a node that crashed are not lost. A
-//! process that is alone needs no lease, because it knows which deliveries it has in flight. After
-//! a crash they are due again. In both cases a delivery whose outcome was not recorded arrives a
-//! second time, under the same id.
+//! If several nodes use the database, a node claims a delivery by a lease. When the lease runs out,
+//! any node may claim the delivery again, so deliveries of a node that crashed are not lost. A
+//! process that is alone on the database needs no lease, because it knows which deliveries it has
+//! in flight. If it crashes, these deliveries are due again after the next start. In both cases a
+//! delivery whose outcome was not recorded arrives a second time, under the same id.
 //!
-//! Nothing in this file takes the organization's lock. Recording outcomes locks the subscription's
-//! row first and then some of its deliveries. Deleting a subscription only marks its row. After
-//! that, none of its deliveries is claimed or recorded. Claiming and sweeping touch deliveries of
-//! many subscriptions. Both skip rows that another transaction has locked instead of waiting for
-//! them.
+//! Nothing in this file takes the organization's lock. A transaction that records outcomes locks
+//! the subscription's row first and then some of its deliveries. A transaction that deletes a
+//! subscription only marks the subscription's row. After that, none of the subscription's
+//! deliveries is claimed or recorded. Claiming and sweeping change deliveries of many
+//! subscriptions. Both skip rows that another transaction has locked, instead of waiting for them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::mem;
@@ -30,19 +30,19 @@ use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::disabled::DisabledReason;
 use super::limiter::{Limiter, Permit, PermitRequest};
 
-/// Subscriptions read by one query.
+/// Maximum number of subscriptions that one query reads.
 const SCAN_LIMIT: i64 = 256;
-/// Deliveries claimed in one transaction. Claiming stops after the subscription with which the
-/// number is reached.
+/// The number of claimed deliveries at which a transaction claims no more. It still claims the
+/// deliveries of the subscription with which the number is reached.
 const CLAIM_LIMIT: usize = 64;
-/// Expired leases removed in one transaction.
+/// Maximum number of expired leases that one transaction removes.
 const RELEASE_LIMIT: i64 = 1_000;
-/// The largest number of pending deliveries that is counted. A larger backlog is reported as this
-/// number.
+/// The largest number of pending deliveries that the program counts. A larger backlog is reported
+/// as this number.
 const COUNT_LIMIT: i64 = 100_000;
 
 store::statements! {
-    /// Subscriptions between two ids that have pending deliveries without a lease, and their
+    /// Subscriptions with ids in a range that have pending deliveries without a lease, and their
     /// organizations. The recursion makes one index seek for each subscription, so the cost does
     /// not depend on the number of deliveries.
     WAITING = "with recursive waiting(id) as (
@@ -56,15 +56,15 @@ store::statements! {
                 and d.leased_until is null limit 1), id
         from waiting where id is not null limit ?3";
     /// Does the same as `WAITING` for organizations on several servers, which cannot run the
-    /// recursion. Reads the subscriptions of the organizations that have a row in `webhook_due`
-    /// that is due at `?4`.
+    /// recursion. Reads the subscriptions of each organization that has a row in `webhook_due`
+    /// whose time is at most `?4`.
     WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_due q
         join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1 and s.id <= ?2 and s.deleted_at is null
         where q.due_at <= ?4 and exists (select 1 from webhook_delivery d where d.organization_id = s.organization_id and d.subscription_id = s.id
             and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
     /// Deliveries of a subscription that are due, have no lease and are not in flight in this
-    /// process. The oldest come first, each with the columns of the subscription that sending
-    /// needs. Returns nothing if the subscription was deleted.
+    /// process. The oldest come first. Each row also has the columns of the subscription that are
+    /// needed to send. Returns no rows if the subscription was deleted.
     DUE = "select d.id, d.doc, s.target_url, s.credential, s.event, s.disabled_at, s.doc
         from webhook_delivery d join webhook_subscription s on s.organization_id = ?1 and s.id = ?2 and s.deleted_at is null
         where d.organization_id = ?1 and d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null
@@ -72,44 +72,45 @@ store::statements! {
     /// Lists some of the deliveries whose leases have expired.
     EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until <= ?1
         order by leased_until limit ?2";
-    /// Removes the leases that `EXPIRED` returned.
+    /// Removes the leases of the deliveries that `EXPIRED` returned.
     RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where organization_id = ?1 and id = any(?2)
             and leased_until is not null and leased_until <= ?3 for update skip locked)
         update webhook_delivery set leased_until = null where organization_id = ?1 and id in (select id from expired)";
-    /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes read
-    /// the same row, the first one claims it. The others skip the locked row, because two nodes
-    /// that wait could wait for each other's rows.
+    /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes have
+    /// read the same row, only the first node claims it. The others skip a locked row, because two
+    /// nodes that wait for each other's rows would never end.
     CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1 and id = any(?4) and status = 'pending'
             and next_attempt_at <= ?2 and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?3 where organization_id = ?1 and id in (select id from free) returning id";
-    /// The due time of the next delivery that is not due yet.
+    /// The earliest due time after now among pending deliveries without a lease.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
-    /// The time at which the next lease expires. Deliveries of a node that crashed become due again
-    /// when their leases expire.
+    /// The time at which the next lease expires. Deliveries of a node that crashed can be claimed
+    /// again when their leases expire.
     NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
     /// Locks a subscription against transactions that record its deliveries or mark it as deleted.
     LOCK_SUBSCRIPTION = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
     /// Ends the claim on a delivery and writes its new state.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6, is_cut = ?7
         where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending' returning id";
-    /// Records that a delivery to a subscription succeeded. A disabled subscription keeps its
-    /// failure count, because that count explains why the subscription was disabled.
+    /// Records that a delivery to a subscription succeeded. The failure count of a disabled
+    /// subscription is not reset, because that count explains why the subscription was disabled.
     DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
         consecutive_failures = case when disabled_at is null then 0 else consecutive_failures end
         where organization_id = ?1 and id = ?2";
-    /// Counts a delivery that failed for good.
+    /// Adds a finally failed delivery to the subscription's failure count.
     FAILED = "update webhook_subscription set consecutive_failures = consecutive_failures + 1
         where organization_id = ?1 and id = ?2 and disabled_at is null returning consecutive_failures";
     DISABLE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and id = ?2 and disabled_at is null";
-    /// Marks a subscription as deleted because its receiver is gone. The sweep removes its rows.
+    /// Marks a subscription as deleted because its receiver answered 410. The sweep removes the
+    /// subscription's rows.
     DELETE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
         where organization_id = ?1 and id = ?2";
     /// The number of pending deliveries, up to a limit.
     COUNT_PENDING = "select count(*) from
         (select 1 as one from webhook_delivery where status = 'pending' order by next_attempt_at limit ?1) as pending";
-    /// The due time of the delivery that has been due longest, among those without a valid lease.
+    /// The earliest due time among the deliveries that are due and have no valid lease.
     OLDEST_DUE = "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1
         and (leased_until is null or leased_until <= ?1) order by next_attempt_at limit 1";
 }
@@ -127,25 +128,25 @@ pub(super) struct Claim {
 pub(super) struct ClaimedDelivery {
     /// The right to send the delivery.
     pub claim: Claim,
-    /// The delivery, or an error if its document cannot be parsed. Such an error must not prevent
-    /// the other deliveries of the batch.
+    /// The delivery, or an error if its document cannot be parsed. This error must not prevent the
+    /// other deliveries of the batch.
     pub delivery: Result<Delivery>,
     /// The limiter's permit to send the delivery.
     pub permit: Permit,
 }
 
-/// A subscription with its current row.
+/// A subscription, as its row was when its deliveries were claimed.
 pub(super) struct SubscriptionState {
     /// The organization that owns the subscription.
     pub organization: Uuid,
     /// The id of the subscription.
     pub subscription: Uuid,
-    /// The row of `DUE`: `target_url, credential, event, disabled_at, doc`, after two columns of
-    /// the delivery.
+    /// The row that `DUE` returned. After two columns of the delivery it has those of the
+    /// subscription: `target_url, credential, event, disabled_at, doc`.
     pub row: Row,
 }
 
-/// Claimed deliveries of a subscription.
+/// The deliveries of one subscription that were claimed in one search.
 pub(super) struct Batch {
     /// The subscription that all of these deliveries belong to.
     pub subscription_state: SubscriptionState,
@@ -158,8 +159,8 @@ pub(super) struct Batch {
 pub(super) struct SearchResult {
     /// How many deliveries were claimed.
     pub count: usize,
-    /// Whether the search stopped early, so that more deliveries may be due for which there are
-    /// permits.
+    /// Whether the search stopped before its end. More deliveries may then be due for which there
+    /// are permits.
     pub is_incomplete: bool,
     /// Whether another node had locked or claimed some of the deliveries first. The other node may
     /// still roll back.
@@ -171,27 +172,27 @@ pub(super) struct SearchResult {
 /// A function that receives claimed deliveries, within the transaction that claims them.
 pub(super) type OnBatch<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
 
-/// The outcome that is recorded for a delivery.
+/// The outcome to record for a delivery and its subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settlement {
     /// The receiver accepted the delivery.
     Delivered,
-    /// The receiver is gone (status 410). The subscription is deleted with all its deliveries.
+    /// The receiver answered 410. The subscription is deleted with all its deliveries.
     Gone,
-    /// The delivery is tried again at this time.
+    /// The delivery will be attempted again at this time.
     Retry(Timestamp),
     /// The last permitted attempt failed, so the delivery has failed.
     Failed,
     /// The delivery ends with this status. The failure count of the subscription does not change.
     Ended(Status),
-    /// The subscription was disabled earlier, so the delivery is discarded. It can be sent again,
-    /// to another subscription.
+    /// The subscription was disabled earlier, so the delivery is discarded. It can be sent again
+    /// later, but only to another subscription.
     SubscriptionDisabled,
-    /// The subscription is disabled for this reason, and the delivery ends with this status.
+    /// The subscription becomes disabled for this reason, and the delivery ends with this status.
     Disabled(DisabledReason, Status),
 }
 
-/// The deliveries that wait to be sent.
+/// Figures about the deliveries that wait to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     /// The number of pending deliveries, due or not; at most 100,000.
@@ -200,13 +201,13 @@ pub struct Backlog {
     pub oldest_due: Duration,
 }
 
-/// Claims deliveries that are due at `due`, as far as there are permits, and passes them to
-/// `found`. `from` is the subscription that was served last. The search begins after it, so that
-/// every subscription gets a turn.
+/// Claims deliveries that are due at `due`, if there are permits for them, and passes them to
+/// `found`. `from` is the subscription whose deliveries were claimed last. The search begins after
+/// it, so that every subscription gets a turn.
 ///
-/// Nodes that share a database lease deliveries until `until`, in a writing transaction. The only
-/// process on a database passes no `until`. It skips deliveries that are in flight and writes
-/// nothing, so `found` gets each batch at once.
+/// If several nodes use the database, the deliveries are leased until `until`, in a writing
+/// transaction. The only process on a database passes no `until`. The search then skips deliveries
+/// that are in flight and writes nothing, so `found` gets each batch at once.
 pub(super) fn claim(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
@@ -227,7 +228,7 @@ pub(super) fn claim(
     Ok(SearchResult { next, ..search })
 }
 
-/// Claims deliveries by a lease on each row, for nodes that share a database.
+/// Claims deliveries by a lease on each row, if several nodes use the database.
 fn lease(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
@@ -323,8 +324,8 @@ fn take(
     })
 }
 
-/// Returns up to `SCAN_LIMIT` subscriptions with waiting deliveries, as organization and id. Their
-/// ids are above `after` and at most `until`.
+/// Returns up to `SCAN_LIMIT` subscriptions with waiting deliveries. Each row has the ids of the
+/// organization and the subscription. Subscription ids are above `after` and at most `until`.
 fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -> Result<Vec<Row>> {
     Ok(if tx.is_sharded() {
         tx.rows(&WAITING_ANYWHERE, &values![after, until, SCAN_LIMIT, due])?
@@ -363,7 +364,8 @@ fn due_with_permits(
     };
     let target: String = first.get(2)?;
     let url = Url::parse(&target).ok();
-    // A URL that cannot be parsed counts as a host of its own. The target guard refuses it later.
+    // If a URL cannot be parsed, its whole text counts as a host. The target guard refuses that URL
+    // later.
     let host = url.as_ref().and_then(host_of).unwrap_or(target);
     let port = url
         .as_ref()
@@ -391,7 +393,7 @@ fn due_with_permits(
             permit,
         });
     }
-    // More deliveries may be due than were read, or permits were taken during the query.
+    // More deliveries may be due than were read, or other deliveries got permits during the query.
     if count >= free || claimed.len() < count {
         limiter.want(subscription);
     }
@@ -406,8 +408,8 @@ fn due_with_permits(
     }))
 }
 
-/// Returns when the next delivery becomes due after `now`. With leases, the end of the next lease
-/// counts as well.
+/// Returns the next time after `now` at which a delivery becomes due. If nodes use leases, the end
+/// of a lease counts as well.
 fn next_due(
     tx: &mut Transaction<'_>,
     now: Timestamp,
@@ -429,7 +431,7 @@ fn next_due(
     Ok([next, next_lease].into_iter().flatten().min())
 }
 
-/// The change to a subscription that recording outcomes caused.
+/// The change to a subscription that followed from recorded outcomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubscriptionChange {
     /// The subscription was disabled, for this reason.
@@ -442,19 +444,19 @@ pub(super) enum SubscriptionChange {
 #[derive(Debug)]
 
 pub(super) struct Entry {
-    /// The claim that permits recording the outcome.
+    /// The claim that permits this node to record the outcome.
     pub claim: Claim,
-    /// The delivery in its new state.
+    /// The delivery in its state after the attempt.
     pub delivery: Delivery,
     /// The outcome to record for the delivery and its subscription.
     pub settlement: Settlement,
 }
 
-/// Records the outcomes of one subscription's deliveries, in this order. Returns the change to the
-/// subscription, if any.
+/// Records the outcomes of one subscription's deliveries, in the order of the entries. Returns the
+/// change to the subscription, if any.
 ///
-/// Skips an entry whose claim is no longer valid, because another node has claimed the delivery, or
-/// the delivery was deleted with its subscription.
+/// Skips an entry whose claim is no longer valid. The claim ends when another node claims the
+/// delivery, or when the delivery is deleted with its subscription.
 pub(super) fn settle(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -568,8 +570,8 @@ fn write_states(
         .collect::<store::Result<_>>()?)
 }
 
-/// Records a success of the subscription if `was_reached`. Several successes in a row need only one
-/// statement.
+/// Records a success of the subscription if `was_reached` is true. One statement is enough for
+/// several successes in a row.
 fn record_success(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -597,7 +599,8 @@ pub fn disable(
     )? > 0)
 }
 
-/// Counts the deliveries that wait to be sent, and measures how late they are.
+/// Counts the deliveries that wait to be sent, and returns for how long the oldest due one has been
+/// due.
 pub fn backlog(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Backlog> {
     let pending = tx
         .row(&COUNT_PENDING, &values![COUNT_LIMIT])?

@@ -1,6 +1,6 @@
-//! Limits the deliveries being sent: in total, to one target, to one host and for one organization.
-//! A slow receiver therefore delays only its own deliveries. The limiter also records which
-//! deliveries are in flight, so that none is sent twice at the same time.
+//! Limits the number of deliveries that are being sent: in total, to one target, to one host and
+//! for one organization. A slow receiver therefore delays only deliveries to itself. The limiter
+//! also records which deliveries are in flight, so that no delivery is sent twice at the same time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,24 +9,26 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-/// The limit of deliveries in flight: being sent, or sent and not yet recorded.
+/// Maximum number of deliveries in flight. A delivery is in flight while it is being sent, and then
+/// until its outcome is recorded.
 const MAX_IN_FLIGHT: usize = 1_024;
-/// The limit to one target that is slow or whose response time is unknown.
+/// Maximum number of deliveries to one target that is slow or whose response time is unknown.
 const MIN_PER_TARGET: usize = 16;
-/// The limit to one target that answers quickly.
+/// Maximum number of deliveries to one target that answers quickly.
 pub(super) const MAX_PER_TARGET: usize = 64;
-/// The limit for one organization while few permits are left.
+/// Maximum number of deliveries for one organization when few permits are free.
 const MIN_PER_ORGANIZATION: usize = 16;
-/// The limit for one organization while many permits are left.
+/// Maximum number of deliveries for one organization when many permits are free.
 const MAX_PER_ORGANIZATION: usize = 256;
-/// The number of free permits at which the dispatcher is woken at once. For a limit below twice
-/// this number, half of that limit is enough. A smaller number would cause more database queries,
-/// and a larger one would make receivers wait.
+/// When this many permits are free, the dispatcher is woken at once. For a limit below twice this
+/// number, half of that limit is enough. If this number were smaller, there would be more database
+/// queries. If it were larger, receivers would wait.
 const BATCH: usize = 32;
-/// How long a free permit waits for more to become free before the dispatcher is woken anyway.
+/// How long after the first free permit the dispatcher is woken at the latest, if fewer than
+/// `BATCH` permits are free.
 const LINGER: Duration = Duration::from_millis(1);
 
-/// A group of deliveries with a limit of its own.
+/// A group of deliveries. The permits of each group are limited.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Group {
     /// All deliveries of an organization.
@@ -38,7 +40,7 @@ enum Group {
 }
 
 impl Group {
-    /// Returns the limit of this group while `free` permits are free in total.
+    /// Returns the limit of this group when `free` permits of the total limit are free.
     fn limit(&self, used: &LimitUse, free: usize) -> usize {
         match self {
             Self::Organization(_) => organization_limit(free),
@@ -47,7 +49,7 @@ impl Group {
         }
     }
 
-    /// Returns how many more permits this group may have.
+    /// Returns how many more permits this group may get.
     fn free(&self, groups: &HashMap<Self, LimitUse>, free: usize) -> usize {
         let unused = LimitUse::default();
         let used = groups.get(self).unwrap_or(&unused);
@@ -55,15 +57,16 @@ impl Group {
     }
 }
 
-/// Returns the limit for one organization: the number of free permits, within bounds. A few
-/// organizations whose receivers hang therefore cannot take all permits.
+/// Returns the limit for one organization: the number of free permits of the total limit, within
+/// bounds. So a few organizations whose receivers hang cannot use up all permits.
 fn organization_limit(free: usize) -> usize {
     free.clamp(MIN_PER_ORGANIZATION, MAX_PER_ORGANIZATION)
 }
 
-/// Returns the limit to one target whose last response took `took`. It is the number of requests
-/// that the target would answer within a second one after another, within bounds. Even a receiver
-/// that handles requests one by one can then answer them all before they time out.
+/// Returns the limit to one target. `took` is the duration of the target's last response. The limit
+/// is the number of requests that the target would answer in a second one after another, within
+/// bounds. Even a receiver that handles requests one by one can then answer all of them before they
+/// time out.
 fn target_limit(took: Option<Duration>) -> usize {
     let in_a_second = took.map_or(0, |took| {
         Duration::from_secs(1).as_nanos() / took.as_nanos().max(1)
@@ -73,47 +76,49 @@ fn target_limit(took: Option<Duration>) -> usize {
         .clamp(MIN_PER_TARGET, MAX_PER_TARGET)
 }
 
-/// The permits for this process to send deliveries.
+/// The permits with which this process sends deliveries.
 #[derive(Clone, Default)]
 pub(super) struct Limiter(Arc<LimiterInner>);
 
 #[derive(Default)]
 struct LimiterInner {
     permits: Mutex<Permits>,
-    /// Signals that a group with waiting deliveries has a free permit.
+    /// Signals that a group whose deliveries wait has a free permit.
     any_free: Notify,
-    /// Signals that a group with waiting deliveries has several free permits.
+    /// Signals that a group whose deliveries wait has several free permits.
     several_free: Notify,
 }
 
 #[derive(Default)]
 struct Permits {
-    /// The state of the limit of all deliveries together.
+    /// The use of the limit of all deliveries together.
     all: LimitUse,
     /// The ids of the deliveries in flight, by subscription.
     in_flight: HashMap<Uuid, HashSet<Uuid>>,
-    /// Deliveries that ended since the last search began, as subscription and delivery.
+    /// Deliveries that ended since the last search began, as pairs of the subscription's and the
+    /// delivery's id.
     ended: Vec<(Uuid, Uuid)>,
     groups: HashMap<Group, LimitUse>,
-    /// The groups of each subscription that has deliveries in flight, or that waits for a permit of
-    /// a full group.
+    /// The groups of each subscription that has deliveries in flight, or whose deliveries wait
+    /// because a group is full.
     known_groups: HashMap<Uuid, [Group; 3]>,
 }
 
 impl Permits {
-    /// Returns how many permits are free in total.
+    /// Returns how many permits of the total limit are free.
     fn free_permits(&self) -> usize {
         MAX_IN_FLIGHT.saturating_sub(self.all.count)
     }
 }
 
-/// The state of one limit: the permits in use, and whether more are needed.
+/// The use of one limit: how many permits are in use, and whether more are needed.
 #[derive(Default)]
 struct LimitUse {
     count: usize,
-    /// Whether further deliveries wait for permits of this limit.
+    /// Whether more deliveries wait for permits of this limit.
     is_wanted: bool,
-    /// The duration of the last attempt. `None` before the first attempt.
+    /// The duration of the last attempt at a delivery of this group. `None` before the first
+    /// attempt.
     took: Option<Duration>,
 }
 
@@ -132,18 +137,20 @@ pub(super) struct PermitRequest<'s> {
     pub port: u16,
 }
 
-/// A delivery in flight, and its permit. Dropping it ends both, also during a panic.
+/// A delivery in flight, and its permit. Dropping this value, also during a panic, releases the
+/// permit and marks the delivery as ended.
 pub(super) struct Permit {
     limiter: Limiter,
     subscription: Uuid,
     delivery: Uuid,
-    /// The groups that count the delivery while it is being sent. `None` after it was sent.
+    /// The groups whose permits the delivery uses while it is being sent. `None` after the permits
+    /// were released.
     groups: Option<[Group; 3]>,
 }
 
 impl Limiter {
-    /// Returns whether the total limit is reached. If so, records that a permit is wanted, so that
-    /// `until_free` returns when one is free.
+    /// Returns whether the total limit is reached. If it is, records that a permit is wanted, so
+    /// that `until_free` returns when a permit is free.
     pub(super) fn is_full(&self) -> bool {
         let all = &mut self.permits().all;
         let is_full = all.count >= MAX_IN_FLIGHT;
@@ -151,9 +158,10 @@ impl Limiter {
         is_full
     }
 
-    /// Prepares a search for due deliveries: deliveries that ended before now are no longer in
-    /// flight. A delivery that ends later stays in flight until the next search. Its outcome may be
-    /// recorded after this search has read the database, so this search could still read it as due.
+    /// Prepares a search for due deliveries. Deliveries that ended before this call are then no
+    /// longer in flight. A delivery that ends later stays in flight until the next search.
+    /// Otherwise this search could send it twice: it may have read the delivery as due before the
+    /// outcome was recorded.
     pub(super) fn begin_search(&self) {
         let mut permits = self.permits();
         let free = permits.free_permits();
@@ -190,8 +198,8 @@ impl Limiter {
             .unwrap_or_default()
     }
 
-    /// Takes a permit for a delivery that is not yet in flight. Returns `None` if the total limit
-    /// or the limit of one of its groups is reached.
+    /// Acquires a permit for a delivery that is not yet in flight. Returns `None` if the total
+    /// limit or the limit of one of the delivery's groups is reached.
     pub(super) fn acquire(&self, send: PermitRequest<'_>) -> Option<Permit> {
         let mut permits = self.permits();
         let free = permits.free_permits();
@@ -238,8 +246,8 @@ impl Limiter {
         })
     }
 
-    /// Returns how many more deliveries of a subscription may be sent. If its groups are not known,
-    /// assumes the smallest limit of a target.
+    /// Returns how many more deliveries of a subscription may be sent. If the subscription's groups
+    /// are not known, assumes the smallest limit of a target.
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let permits = self.permits();
         let groups = permits
@@ -254,8 +262,8 @@ impl Limiter {
         free.min(permits.free_permits())
     }
 
-    /// Records that more deliveries of a subscription wait for permits, so that `until_free` returns
-    /// when a permit is free.
+    /// Records that more deliveries of a subscription wait for permits, so that `until_free`
+    /// returns when one of these permits is free.
     pub(super) fn want(&self, subscription: Uuid) {
         let mut permits = self.permits();
         let free = permits.free_permits();
@@ -286,8 +294,8 @@ impl Limiter {
         }
     }
 
-    /// Waits until another search is worthwhile: several wanted permits are free, or one has been
-    /// free for `LINGER`.
+    /// Waits until another search is worthwhile: several wanted permits are free, or `LINGER` has
+    /// passed since one became free.
     pub(super) async fn until_free(&self) {
         self.0.any_free.notified().await;
         tokio::select! {
@@ -296,8 +304,8 @@ impl Limiter {
         }
     }
 
-    /// Signals free permits if they are wanted. When several are free, they no longer count as
-    /// wanted.
+    /// Sends a wake signal if permits of a limit are both wanted and free. When several are free,
+    /// they no longer count as wanted.
     fn signal(&self, used: &mut LimitUse, limit: usize) {
         if !used.is_wanted || used.count >= limit {
             return;
@@ -318,8 +326,9 @@ impl Limiter {
 }
 
 impl Permit {
-    /// Releases the permit for other deliveries. This delivery stays in flight until the drop.
-    /// `took` is the duration of the attempt, or `None` if nothing was sent.
+    /// Releases the permit, so that another delivery can use it. This delivery stays in flight
+    /// until this value is dropped. `took` is the duration of the attempt, or `None` if nothing was
+    /// sent.
     pub(super) fn release(&mut self, took: Option<Duration>) {
         let Some(groups) = self.groups.take() else {
             return;
@@ -358,8 +367,8 @@ mod tests {
         Uuid::from_u128(number as u128)
     }
 
-    /// Returns a request for a permit to send to a host. The two numbers identify the organization
-    /// and the delivery with its subscription.
+    /// Returns a request for a permit to send to a host. `organization` identifies the
+    /// organization. `number` identifies the delivery and its subscription.
     fn to(host: &str, port: u16, organization: usize, number: usize) -> PermitRequest<'_> {
         PermitRequest {
             organization: id(organization),
@@ -370,7 +379,7 @@ mod tests {
         }
     }
 
-    /// Acquires permits one after another until one is refused. Returns the permits.
+    /// Acquires permits one after another until one is refused. Returns the acquired permits.
     fn fill(limiter: &Limiter, send: impl Fn(usize) -> (usize, String, u16)) -> Vec<Permit> {
         let permit = |number: usize| {
             let (organization, host, port) = send(number);
@@ -379,7 +388,7 @@ mod tests {
         (0..2_000).map_while(permit).collect()
     }
 
-    /// Returns whether [`Limiter::until_free`] returns at once.
+    /// Returns whether [`Limiter::until_free`] returns at once when it is called now.
     async fn is_freed(limiter: &Limiter) -> bool {
         tokio::time::timeout(Duration::ZERO, limiter.until_free())
             .await
@@ -423,7 +432,8 @@ mod tests {
         let permits: Vec<_> = (0..7).map(fill_for).collect();
         let counts: Vec<_> = permits.iter().map(Vec::len).collect();
         assert_eq!(counts, [256, 256, 256, 128, 64, 32, 16]);
-        // When the large holders release permits, the limit of every organization grows again.
+        // When the organizations with many permits release them, the limit of every organization
+        // grows again.
         assert!(
             limiter
                 .acquire(to("quick.example", 443, 1_000, 1))

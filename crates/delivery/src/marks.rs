@@ -1,5 +1,6 @@
-//! Records for each connection whether it has answered. The client can then tell a request on a
-//! connection that was already closed from a request that was cut off.
+//! Records for each connection whether a receiver has answered on it. From these marks the client
+//! learns why a request failed: because the connection was already closed, or because the request
+//! was cut off.
 
 use std::io;
 use std::pin::Pin;
@@ -35,7 +36,7 @@ impl ConnectionMarks {
         self.0.has_answered.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the connection has answered an earlier request, while nothing of the
+    /// Returns whether an earlier request on this connection was answered, and no byte of the
     /// response to the last request has arrived.
     pub(super) fn is_reused_and_silent(&self) -> bool {
         let is_set = |mark: &AtomicBool| mark.load(Ordering::Relaxed);
@@ -43,7 +44,7 @@ impl ConnectionMarks {
     }
 }
 
-/// A connector that adds marks to its connections.
+/// A connector that adds [`ConnectionMarks`] to its connections.
 #[derive(Clone)]
 pub(super) struct MarkingConnector<S>(S);
 
@@ -79,7 +80,7 @@ where
     }
 }
 
-/// A connection with marks.
+/// A connection with its [`ConnectionMarks`].
 pub(super) struct MarkedConnection<C> {
     inner: TokioIo<C>,
     marks: ConnectionMarks,

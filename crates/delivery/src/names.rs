@@ -1,5 +1,5 @@
-//! Resolves host names on behalf of organizations. Each organization has a limit, so that none
-//! delays another.
+//! Resolves host names on behalf of organizations. The number of lookups of each organization is
+//! limited, so that no organization delays another.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
@@ -11,12 +11,12 @@ use uuid::Uuid;
 
 /// The time limit for resolving a name.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(2);
-/// The limit of simultaneous lookups of all organizations.
+/// Maximum number of simultaneous lookups for all organizations.
 const MAX_LOOKUPS: usize = 128;
-/// The limit of simultaneous lookups for one organization.
+/// Maximum number of simultaneous lookups for one organization.
 const MAX_LOOKUPS_PER_ORGANIZATION: usize = 16;
 
-/// The source of the addresses of names.
+/// Where the addresses of host names come from.
 #[derive(Debug, Clone, Default)]
 pub enum Names {
     /// The system's resolver.
@@ -33,7 +33,7 @@ impl Names {
         Self::Table(Arc::default())
     }
 
-    /// Sets the addresses of a name in the table. Does nothing for the system's resolver.
+    /// Sets the addresses of a name in the table. The system's resolver ignores this call.
     pub fn set(&self, name: &str, addresses: &[IpAddr]) {
         if let Self::Table(table) = self {
             table
@@ -43,8 +43,8 @@ impl Names {
         }
     }
 
-    /// Returns the addresses of a name, looked up for an organization. The list is empty if the
-    /// name has no address or the lookup takes too long.
+    /// Looks up the addresses of a name for an organization. The list is empty if the name has no
+    /// address or the lookup takes too long.
     pub(super) async fn addresses(&self, name: &str, organization: Uuid) -> Vec<SocketAddr> {
         match self {
             Self::System => {
@@ -75,7 +75,8 @@ pub async fn on_behalf_of<W: Future>(organization: Uuid, work: W) -> W::Output {
     ORGANIZATION.scope(organization, work).await
 }
 
-/// Returns the organization on whose behalf this task looks up names; nil if none was set.
+/// Returns the organization on whose behalf this task looks up names. Returns the nil id if none
+/// was set.
 pub(super) fn organization() -> Uuid {
     ORGANIZATION
         .try_with(|organization| *organization)
@@ -83,8 +84,8 @@ pub(super) fn organization() -> Uuid {
 }
 
 /// Returns the addresses of a name from the system's resolver. A lookup blocks a thread until the
-/// name server answers, even after its caller has stopped waiting. The number of lookups is
-/// therefore limited.
+/// name server answers, even after the lookup's caller has stopped waiting. The number of lookups
+/// is therefore limited.
 async fn look_up(name: String, organization: Uuid) -> Vec<SocketAddr> {
     static LOOKUPS: LazyLock<Lookups> = LazyLock::new(Lookups::default);
     let permits = LOOKUPS.begin(organization).await;
@@ -97,7 +98,7 @@ async fn look_up(name: String, organization: Uuid) -> Vec<SocketAddr> {
 }
 
 /// The lookups in progress, limited in total and for each organization. Name servers that do not
-/// answer therefore delay only the organization that uses them.
+/// answer therefore delay only the organizations that use these name servers.
 struct Lookups {
     all: Arc<Semaphore>,
     /// The semaphores of organizations that have lookups in progress.
@@ -114,8 +115,8 @@ impl Default for Lookups {
 }
 
 impl Lookups {
-    /// Waits until another lookup may begin for an organization. The lookup counts until the
-    /// permits are dropped.
+    /// Waits until another lookup for an organization may begin. The lookup counts toward both
+    /// limits until the permits are dropped.
     async fn begin(&self, organization: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
         let own = self.semaphore_of(organization).acquire_owned().await;
         let any = self.all.clone().acquire_owned().await;

@@ -9,13 +9,14 @@ use uuid::Uuid;
 use super::delivery::ReportedEvent;
 use super::disabled::DisabledReason;
 
-/// The JSON of one delivery's `data`. `None` if the credential cannot see the record.
+/// The JSON of the field `data` in one delivery's message. `None` if the credential cannot see the
+/// record.
 pub type EventData = Result<Option<Box<RawValue>>>;
 
 /// Supplies the content of deliveries at the time they are sent.
 pub trait SubscriptionOwner: Send + Sync + 'static {
-    /// Returns the current data of each of these deliveries of one subscription, in their order. If
-    /// this fails or panics, all of the deliveries fail.
+    /// Returns the current data of each of these deliveries of one subscription, in the order of
+    /// the deliveries. If this method fails or panics, all of the deliveries fail.
     fn current_data(
         &self,
         tx: &mut Transaction<'_>,
@@ -32,16 +33,16 @@ pub struct Subscription {
     pub organization: Uuid,
     /// The id of the subscription.
     pub id: Uuid,
-    /// The credential that created the subscription, in the owner's notation.
+    /// The credential that created the subscription, in the notation that the owner uses.
     pub credential: String,
-    /// The event that the subscription is for.
+    /// The name of the event that the subscription is for.
     pub event: String,
 }
 
 /// The owner's decision whether a subscription may receive its event.
 #[derive(Debug)]
 pub enum Eligibility {
-    /// The subscription may receive its event. The list has the data of each delivery.
+    /// The subscription may receive its event. The list has the data of each delivery, in order.
     Granted(Vec<EventData>),
     /// The subscription may no longer receive its event, for this reason.
     Refused(DisabledReason),

@@ -1,8 +1,9 @@
-//! Checks the address of a connection after it is open and before anything is sent.
+//! Checks the address of the other end of a connection, after the connection is open and before any
+//! byte is sent.
 //!
-//! The resolver has checked every address that it returned to the client. This check also covers
-//! addresses from other sources: an override, a proxy, or a URL that the client parses differently
-//! from the guard.
+//! The resolver has checked every address that it returned to the client. This file also checks
+//! addresses from other sources: an override, a proxy, or a URL that the client parses in another
+//! way than the guard.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -13,7 +14,8 @@ use tower::{BoxError, Layer, Service};
 
 use super::target::{Refusal, Targets};
 
-/// A layer that makes a client's connector check the address of each new connection.
+/// A layer for a client's connector. It makes the connector check the address of each new
+/// connection.
 #[derive(Clone)]
 pub(super) struct PeerGuard {
     targets: Targets,
@@ -64,7 +66,7 @@ where
             let connection = connecting.await.map_err(Into::<BoxError>::into)?;
             let mut extensions = Extensions::new();
             connection.connected().get_extras(&mut extensions);
-            // A connection that does not report its address is refused as well.
+            // If a connection does not report its address, it is refused as well.
             let is_allowed = extensions
                 .get::<HttpInfo>()
                 .is_some_and(|info| targets.allows(info.remote_addr().ip()));

@@ -1,5 +1,5 @@
-//! Decides what claimed deliveries contain, at the time they are sent (rules: webhooks#deliveries,
-//! 2).
+//! Decides which data claimed deliveries contain, at the time they are sent (rules:
+//! webhooks#deliveries, 2).
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use super::owner::{Eligibility, EventData, Subscription, SubscriptionOwner};
 use super::sender::{Message, Target};
 use super::signature::Secrets;
 
-/// The decision whether a claimed delivery is sent.
+/// The decision whether a claimed delivery is sent, and what is sent.
 pub(super) enum SendDecision {
     /// The message is sent.
     Send(Message),
-    /// The record is not visible to the credential. Nothing is sent, and no failure is counted.
+    /// The credential may not see the record. No message is sent, and no failure is counted.
     Discard,
-    /// The subscription is disabled. Nothing is sent, and no failure is counted.
+    /// The subscription is already disabled. No message is sent, and no failure is counted.
     SubscriptionDisabled,
-    /// Nothing is sent, and the subscription is disabled for this reason.
+    /// The subscription must become disabled for this reason. No message is sent.
     Disable(DisabledReason),
 }
 
@@ -48,8 +48,9 @@ struct Signing {
     secrets: Secrets,
 }
 
-/// Decides what to send for each claimed delivery of one subscription. The list has an entry for
-/// every delivery, in their order. A delivery that cannot be parsed fails alone.
+/// Decides what to send for each claimed delivery of one subscription. The returned list has one
+/// entry for each delivery, in the order of the deliveries. If one delivery cannot be parsed, only
+/// that delivery fails.
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,

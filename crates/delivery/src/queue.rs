@@ -1,5 +1,5 @@
-//! The queue of organizations that have something to send, used if organizations are on several
-//! servers.
+//! The queue of organizations that have deliveries to send. It is used if organizations are on
+//! several servers.
 //!
 //! The table has one row for each organization. The cost of a search for due deliveries then
 //! depends on the number of due organizations. Without the queue, a search would ask every server
@@ -7,13 +7,13 @@
 //!
 //! The time in a row is never later than the due time of the organization's next delivery. A
 //! transaction that adds a delivery to the outbox also updates the row. Before a retry is recorded,
-//! its time is written to the row. The time in a row may be too early, which costs only a useless
-//! search. [`tidy`] corrects a row that has been due for a while, unless another transaction has
-//! locked it.
+//! the time of the retry is written to the row. The time in a row may be too early, which costs
+//! only a useless search. [`tidy`] corrects a row that has been due for a while, unless another
+//! transaction has locked the row.
 //!
-//! Some deliveries have no row: those that nodes of the previous version add, and those from before
-//! the organizations were distributed. [`fill`] finds such deliveries every ten minutes by reading
-//! every subscription.
+//! Some deliveries have no row in the queue: those that nodes of the previous version add, and
+//! those that were added before the organizations were distributed. [`fill`] finds such deliveries
+//! every ten minutes. It reads every subscription.
 
 use std::time::Duration;
 
@@ -29,16 +29,16 @@ use super::dependencies::Dependencies;
 /// The interval between two runs of `tidy`. It is also how long a row must have been due before
 /// `tidy` corrects it.
 const TIDY_INTERVAL: Duration = Duration::from_secs(5);
-/// Rows corrected in one run.
+/// Maximum number of rows that one run of `tidy` corrects.
 const TIDY_LIMIT: i64 = 256;
-/// The number of runs from one `fill` to the next: ten minutes.
+/// The number of runs of `tidy` from one run of `fill` to the next. The runs take ten minutes.
 const RUNS_BETWEEN_FILLS: u32 = 120;
 
 store::statements! {
     /// Records that an organization has a delivery that is due at a time.
     NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2) on conflict (organization_id)
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
-    /// Organizations whose row has been due since before a time.
+    /// Organizations whose rows have been due since a time or longer.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
     /// Locks the row of an organization, so that no other transaction updates it.
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
@@ -50,7 +50,7 @@ store::statements! {
         union all select min(leased_until) as first from webhook_delivery where organization_id = ?1 and leased_until is not null) as firsts";
     /// Moves the row of an organization to a later time.
     POSTPONE = "update webhook_due set due_at = ?2 where organization_id = ?1";
-    /// Removes the row of an organization that has nothing pending.
+    /// Removes the row of an organization that has no pending delivery.
     REMOVE = "delete from webhook_due where organization_id = ?1";
     /// Adds a row for every organization that has a pending delivery.
     FILL = "insert into webhook_due (organization_id, due_at) select s.organization_id, ?1 from webhook_subscription s
@@ -69,7 +69,7 @@ pub(super) fn note_due(tx: &mut Transaction<'_>, organization: Uuid, due: Timest
     Ok(())
 }
 
-/// Corrects the queue at intervals until `stop` is cancelled.
+/// Corrects the queue at regular intervals until `stop` is cancelled.
 pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
     let mut runs = 0;
     let log_failure = |error: &Error| {
@@ -86,8 +86,8 @@ pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
                 tidy(dependencies).await
             }
         };
-        // A correction that has begun is completed. The other corrections are made after the next
-        // start.
+        // If `stop` is cancelled, a transaction that has begun is still completed. The remaining
+        // rows are corrected after the next start.
         let Some(result) = stop.run_until_cancelled(correction).await else {
             return;
         };
@@ -106,7 +106,7 @@ pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
     }
 }
 
-/// Adds the missing rows of organizations with pending deliveries.
+/// Adds a row for each organization that has pending deliveries but no row.
 pub async fn fill(dependencies: &Dependencies) -> Result<()> {
     let now = dependencies.clock.now();
     if dependencies
@@ -143,8 +143,8 @@ pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Moves an organization's row to the time of its first due delivery. If that delivery is already
-/// due, moves the row to now, behind rows that have been due longer.
+/// Sets an organization's row to the due time of its first delivery. If that delivery is already
+/// due, sets the row to now, so that it comes after rows that have been due longer.
 fn correct_row(tx: &mut Transaction<'_>, organization: Uuid, now: Timestamp) -> Result<()> {
     // A transaction that holds the lock updates the row itself. Everything committed before this
     // lock is granted is visible to the queries below.

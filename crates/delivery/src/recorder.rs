@@ -1,5 +1,5 @@
 //! Records the outcomes of deliveries, in one transaction for each subscription and tick. All
-//! subscriptions have the same ticks, so their transactions can share a commit.
+//! subscriptions have the same ticks, so the database can commit their transactions together.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -22,10 +22,10 @@ use super::queue;
 /// The interval between two ticks. If the process is killed before a tick, the deliveries sent
 /// since the last tick are not recorded and are sent again.
 const TICK: Duration = Duration::from_millis(4);
-/// The delay after the database failed to record outcomes.
+/// The delay after a failed attempt to record outcomes in the database.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
 
-/// An outcome that waits to be recorded, and the permit that is released afterwards.
+/// An outcome that waits to be recorded, and the delivery's permit, which is dropped afterwards.
 type Unrecorded = (Entry, Permit);
 
 /// Writes outcomes to the ledger in batches.
@@ -33,8 +33,8 @@ pub(super) struct Recorder {
     dependencies: Arc<Dependencies>,
     /// The time from which the ticks are counted.
     started_at: Instant,
-    /// Waiting outcomes by subscription. A subscription has an entry exactly while a task records
-    /// for it.
+    /// Waiting outcomes by subscription. A subscription has an entry here exactly while a task
+    /// records outcomes for it.
     waiting: Mutex<HashMap<Uuid, Vec<Unrecorded>>>,
 }
 
@@ -47,9 +47,9 @@ impl Recorder {
         }
     }
 
-    /// Records an outcome. If another task already records for this subscription, leaves the
-    /// outcome to that task and returns at once. Otherwise records it, and all outcomes that arrive
-    /// until none is waiting.
+    /// Records an outcome. If another task already records for this subscription, that task also
+    /// records this outcome, and this method returns at once. Otherwise this method records the
+    /// outcome, and all outcomes that arrive for the subscription until none is waiting.
     pub(super) async fn record(
         &self,
         organization: Uuid,
@@ -70,15 +70,15 @@ impl Recorder {
         }
     }
 
-    /// Waits until the next tick, when the waiting outcomes are recorded.
+    /// Waits until the next tick. The waiting outcomes are recorded then.
     async fn tick(&self) {
         let passed = self.started_at.elapsed().as_nanos() / TICK.as_nanos();
         let next = TICK.saturating_mul(u32::try_from(passed + 1).unwrap_or(u32::MAX));
         tokio::time::sleep_until(self.started_at + next).await;
     }
 
-    /// Takes the waiting outcomes of a subscription. If there are none, removes the subscription's
-    /// entry.
+    /// Removes the waiting outcomes of a subscription and returns them. If there are none, removes
+    /// the subscription's entry.
     fn take(&self, subscription: Uuid) -> Option<Vec<Unrecorded>> {
         let mut waiting = self.waiting();
         let batch = waiting
@@ -91,17 +91,18 @@ impl Recorder {
         batch
     }
 
-    /// Writes a batch, and retries until that succeeds. Otherwise, after an outage of the database,
-    /// a receiver that has answered would get the delivery again.
+    /// Writes a batch of outcomes, and tries again until the database has recorded it. Without the
+    /// retries, a receiver that has answered would get the delivery again after an outage of the
+    /// database.
     async fn write(&self, organization: Uuid, subscription: Uuid, batch: Vec<Unrecorded>) {
         let (entries, permits): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let entries = Arc::new(entries);
         loop {
             let (now, shared) = (self.dependencies.clock.now(), entries.clone());
             let write = async {
-                // The queue is updated first, in a transaction of its own. A single transaction
-                // would lock the rows of both, while another transaction may lock them in the
-                // opposite order.
+                // The queue is updated first, in a separate transaction. A single transaction would
+                // lock rows of the queue and of the subscription, while another transaction may
+                // lock the same rows in the opposite order.
                 if let Some(due) =
                     first_retry(&shared).filter(|_| self.dependencies.store.is_sharded())
                 {
@@ -129,7 +130,7 @@ impl Recorder {
                     }
                     drop(permits);
                     if first_retry(&entries).is_some() {
-                        // The dispatcher does not know yet when this retry is due, so wake it.
+                        // The dispatcher does not know yet when this retry is due, so it is woken.
                         self.dependencies.due.notify_one();
                     }
                     return;
@@ -150,7 +151,8 @@ impl Recorder {
     }
 }
 
-/// Returns the time of the earliest retry among some outcomes, if there is a retry.
+/// Returns the time of the earliest retry among some outcomes. Returns `None` if none of them is a
+/// retry.
 fn first_retry(entries: &[Entry]) -> Option<Timestamp> {
     let retries = entries.iter().filter_map(|entry| match entry.settlement {
         Settlement::Retry(next) => Some(next),

@@ -1,4 +1,5 @@
-//! Sends the POST request, through an HTTP client that connects only to permitted targets.
+//! Sends the POST request of a delivery, through an HTTP client that connects only to permitted
+//! targets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,11 +25,11 @@ use super::target::{Refusal, Targets};
 
 /// The `User-Agent` of deliveries.
 const SENDER_NAME: &str = "Vestibule-Webhooks/1";
-/// The headers of Standard Webhooks 1.0.
+/// The names of the headers that Standard Webhooks 1.0 defines.
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
-/// The number of characters of an error message that the log of attempts keeps.
+/// Maximum number of characters of an error message in the log of attempts.
 const ERROR_LENGTH: usize = 200;
 
 /// Sends messages to receivers.
@@ -49,17 +50,17 @@ pub(super) struct Target {
 /// A message and its target.
 #[derive(Debug, Clone)]
 pub(super) struct Message {
-    /// The delivery's id, the same for every attempt.
+    /// The id of the delivery, which is the same at every attempt.
     pub id: Uuid,
-    /// The receiver's URL and the signing secrets. All messages of a batch share them.
+    /// The receiver's URL and the signing secrets, the same for all messages of a batch.
     pub target: Arc<Target>,
-    /// The serialized body.
+    /// The serialized JSON body.
     pub body: String,
 }
 
 impl Sender {
-    /// Creates a sender. `ca` is a PEM bundle of certificate authorities, trusted besides those of
-    /// the system.
+    /// Creates a sender. `ca` is a PEM bundle of certificate authorities that the sender trusts in
+    /// addition to those of the system.
     pub(super) fn new(
         targets: &Targets,
         timeout: Duration,
@@ -71,7 +72,8 @@ impl Sender {
         })
     }
 
-    /// Makes one attempt. Only the status and `Retry-After` of the response are read.
+    /// Makes one attempt to send a message. Only the status and `Retry-After` of the response are
+    /// read.
     pub(super) async fn post(
         &self,
         message: Message,
@@ -98,7 +100,7 @@ impl Sender {
         let Ok(request) = request else {
             return Ok(Reply::Nothing("the address is not valid".to_owned()));
         };
-        // The timeout covers both requests if the client sends a second one.
+        // If the client sends the request a second time, this time limit covers both requests.
         let result = tokio::time::timeout(self.timeout, self.client.send(request)).await;
         Ok(match result {
             Ok(Ok(response)) => Reply::of(
@@ -111,7 +113,8 @@ impl Sender {
     }
 }
 
-/// Returns the delay that `Retry-After` asks for, in seconds or until a date.
+/// Returns the delay that `Retry-After` asks for. The header has either a number of seconds or a
+/// date.
 fn requested_delay(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
@@ -122,8 +125,8 @@ fn requested_delay(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 }
 
 /// Returns the builder of a client that uses only https and connects only to targets that the guard
-/// permits. The client follows no redirects and never retries. `ca` is a PEM bundle of certificate
-/// authorities, trusted besides those of the system.
+/// permits. The client follows no redirects and never sends a request again. `ca` is a PEM bundle
+/// of certificate authorities that the client trusts in addition to those of the system.
 pub fn guarded_client(
     targets: Targets,
     user_agent: &str,

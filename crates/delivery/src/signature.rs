@@ -1,5 +1,5 @@
-//! Signs deliveries according to Standard Webhooks 1.0, with a symmetric signature for every valid
-//! secret.
+//! Signs deliveries according to Standard Webhooks 1.0. A message has one symmetric signature for
+//! each valid secret.
 
 use std::time::Duration;
 use std::{fmt, mem};
@@ -16,11 +16,11 @@ use sha2::Sha256;
 
 /// The prefix of a secret, which lets people and scanners recognize it.
 const PREFIX: &str = "whsec_";
-/// Length in bytes. The standard requires at least 192 bits. The base64 form of this length needs
-/// no padding, which people could lose when they copy the secret.
+/// Length of a secret in bytes. The standard requires at least 192 bits. The base64 form of this
+/// length needs no padding, which people could lose when they copy the secret.
 const LENGTH: usize = 24;
-/// The limit of replaced secrets in their grace period. Each one adds a signature to the header,
-/// whose size must be limited.
+/// Maximum number of replaced secrets in their grace period. Each one adds a signature to the
+/// header, whose size must be limited.
 const MAX_RETIRED: usize = 4;
 
 /// A signing secret in the form that the owner of the subscription sees.
@@ -38,7 +38,7 @@ impl Secret {
     }
 }
 
-/// Hides the secret, so that logs do not contain it.
+/// Formats the secret without its text, so that logs do not contain it.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("whsec_…")
@@ -46,13 +46,13 @@ impl fmt::Debug for Secret {
 }
 
 /// The signing secrets of a subscription: the current one, and replaced ones until their grace
-/// periods end. Several secrets may be in their grace period at once. An owner who did not get the
-/// response to a rotation rotates again, while receivers still use the secret before both
-/// rotations.
+/// periods end. Several replaced secrets may be in their grace period at once. An owner who did not
+/// get the response to a rotation rotates again, and receivers meanwhile still use the secret from
+/// before both rotations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secrets {
     secret: Secret,
-    /// Replaced secrets, the latest first.
+    /// Replaced secrets in their grace period, the last replaced one first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     retiring: Vec<Retiring>,
 }
@@ -61,12 +61,12 @@ pub struct Secrets {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Retiring {
     secret: Secret,
-    /// The end of the grace period.
+    /// The end of the secret's grace period.
     until: Moment,
 }
 
 impl Secrets {
-    /// Creates a single random secret.
+    /// Creates the secrets of a new subscription: one random secret.
     #[must_use]
     pub fn fresh(ids: &Ids) -> Self {
         Self {
@@ -75,15 +75,15 @@ impl Secrets {
         }
     }
 
-    /// Returns the newest secret. The owner sees it only once.
+    /// Returns the current secret. The owner of the subscription sees it only once.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.secret.0
     }
 
-    /// Replaces the newest secret by a new random one. The old secret goes on signing until its
-    /// grace period ends. With a grace period of zero no older secret signs any more, because the
-    /// owner then has a reason to distrust them all.
+    /// Replaces the current secret by a new random one. Messages are also signed with the old
+    /// secret until its grace period ends. With a grace period of zero, messages are no longer
+    /// signed with any older secret, because the owner then has a reason to distrust all of them.
     pub fn rotate(&mut self, ids: &Ids, now: Timestamp, grace: Duration) {
         let secret = mem::replace(&mut self.secret, Secret::fresh(ids));
         let until = Moment(now.checked_add(grace).unwrap_or(Timestamp::MAX));
@@ -93,9 +93,9 @@ impl Secrets {
         self.retiring.truncate(MAX_RETIRED);
     }
 
-    /// Returns the value of the header `webhook-signature` for a message with this id and body,
-    /// sent now. The value has one signature for each secret, the newest first, separated by
-    /// spaces.
+    /// Returns the value of the header `webhook-signature` for a message with this id and body that
+    /// is sent at the time `now`. The value has one signature for each secret, the newest secret
+    /// first, separated by spaces.
     pub(super) fn sign(&self, id: &str, now: Timestamp, body: &str) -> Result<String> {
         let retiring = self
             .retiring

@@ -4,8 +4,8 @@
 //! A subscription may have more deliveries than one transaction should remove. Rows are therefore
 //! removed a few at a time, in transactions with a limit of rows and of time. After each
 //! transaction the sweep waits for as long as that transaction took, so other writers get at least
-//! half of the database's time. No statement in this file waits for a locked row; the next sweep
-//! tries that row again.
+//! half of the database's time. No statement in this file waits for a locked row. The next sweep
+//! tries to remove that row again.
 
 use std::time::Duration;
 
@@ -21,59 +21,61 @@ use super::delivery::max_delay;
 use super::dependencies::Dependencies;
 use super::queue;
 
-/// Rows removed by one statement.
+/// Maximum number of rows that one statement removes.
 const ROWS_A_STATEMENT: i64 = 100;
 /// Maximum number of statements that remove rows in one transaction.
 const STATEMENTS_A_TRANSACTION: usize = 5;
-/// After this time a transaction begins no further statement.
+/// A transaction that has lasted this long starts no more statements.
 const TRANSACTION_TIME: Duration = Duration::from_millis(10);
-/// Maximum number of transactions in one run over deleted subscriptions, or over deliveries to
-/// bring forward. The limit gives other background work a turn.
+/// Maximum number of transactions in one run that removes deleted subscriptions, or that brings
+/// deliveries forward. With this limit, other background work gets a turn.
 const TRANSACTIONS_A_RUN: usize = 100;
-/// Maximum number of transactions in one run over old deliveries. A run starts once a minute.
+/// Maximum number of transactions in one run that removes old deliveries. A run starts once a
+/// minute.
 const TRANSACTIONS_A_LONG_RUN: usize = 1_000;
-/// Deleted subscriptions read by one query.
+/// Maximum number of deleted subscriptions that one query reads.
 const LOOKUP_LIMIT: i64 = 100;
-/// How much longer a pending delivery is kept than one that has ended. A delivery that is sent
-/// again on its last day needs this time for its attempts.
+/// How much longer a pending delivery stays in the log than one that has ended. A delivery that is
+/// sent again on its last day needs this time for its attempts.
 const GRACE: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// Deleted subscriptions after a given one, in order.
+    /// Deleted subscriptions after a given subscription, in the order of their ids.
     DELETED = "select organization_id, id from webhook_subscription where deleted_at is not null and (organization_id, id) > (?1, ?2)
         order by organization_id, id limit ?3";
-    /// Deliveries of a subscription after a position, without those that another transaction has
-    /// locked.
+    /// Deliveries of a subscription after a given delivery, without those that another transaction
+    /// has locked.
     OF_DELETED = "select id, created_at from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5 for update skip locked";
     /// Removes deliveries. The statement names the index, because SQLite would otherwise scan all
     /// deliveries of the organization.
     REMOVE = "delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1 where organization_id = ?1 and id = any(?2)";
-    /// Removes a deleted subscription without deliveries. Skips the row while another transaction
-    /// has locked it, because that transaction may have read the subscription as active.
+    /// Removes a deleted subscription that has no deliveries. Skips the row while another
+    /// transaction has locked it, because that transaction may have read the subscription as
+    /// active.
     REMOVE_SUBSCRIPTION = "with bare as (select s.id from webhook_subscription s
             where s.organization_id = ?1 and s.id = ?2 and s.deleted_at is not null and not exists
                 (select 1 from webhook_delivery d where d.organization_id = ?1 and d.subscription_id = s.id)
             for update skip locked)
         delete from webhook_subscription where organization_id = ?1 and id in (select id from bare)";
-    /// Pending deliveries that are due after a time, the latest first.
+    /// Pending deliveries that are due after a time, the latest due time first.
     LATE = "select organization_id, id from webhook_delivery where status = 'pending' and next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";
-    /// Makes deliveries from `LATE` due at time `?3`.
+    /// Makes the deliveries that `LATE` returned due at time `?3`.
     BRING_FORWARD = "with late as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and status = 'pending'
             and next_attempt_at > ?3 for update skip locked)
         update webhook_delivery set next_attempt_at = ?3 where organization_id = ?1 and id in (select id from late)";
     /// Deliveries whose lease ends after a time.
     LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends leases from `LEASED_LONG`.
+    /// Ends the leases of the deliveries that `LEASED_LONG` returned.
     END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
-    /// Deliveries created between two times. Ids sort by creation time, so the index on the id
-    /// finds them.
+    /// Deliveries created between two times. Ids sort by creation time, so the index on the id is
+    /// used to find them.
     OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
-    /// Removes deliveries from `OLD`: those that have ended, and pending ones whose id is below
-    /// `?3`.
+    /// Removes deliveries that `OLD` returned: those that have ended, and pending ones whose id is
+    /// below `?3`.
     REMOVE_OLD = "with old as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and (status <> 'pending' or id < ?3)
             for update skip locked)
         delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
@@ -81,7 +83,7 @@ store::statements! {
 }
 
 /// Removes the deliveries of deleted subscriptions and then the subscriptions, up to the limit of
-/// one run. Wakes the sweep again if that limit was reached.
+/// one run. If that limit was reached, wakes the sweep again for the rest.
 pub async fn sweep_deleted(dependencies: &Dependencies) -> Result<()> {
     let (mut last, mut transactions) = ((Uuid::nil(), Uuid::nil()), 0);
     loop {
@@ -108,7 +110,8 @@ pub async fn sweep_deleted(dependencies: &Dependencies) -> Result<()> {
 }
 
 /// Removes deliveries that are too old: ended deliveries after the retention period, and pending
-/// deliveries a day later. What exceeds the limit of one run is removed by the run a minute later.
+/// deliveries a day later. A run has a limit. Deliveries beyond it are removed by the run a minute
+/// later.
 pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
     let retention = dependencies.settings.retention;
     let Ok(ended_before) = dependencies.clock.now().checked_sub(retention) else {
@@ -127,9 +130,9 @@ pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Brings forward the deliveries that were delayed or leased while the clock was ahead. A delivery
-/// that is due later than the longest delay allows can only be the result of a wrong clock. What
-/// exceeds the limit of one run is brought forward by the next sweep.
+/// Brings forward the deliveries that were delayed or leased while the clock was ahead. Only a
+/// wrong clock can make a delivery due later than the longest delay allows. A run has a limit.
+/// Deliveries beyond it are brought forward by the next sweep.
 pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
     let max_delay = max_delay(dependencies.settings.retry_base);
     let Ok(latest) = dependencies.clock.now().checked_add(max_delay) else {
@@ -154,7 +157,7 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
                     queue::note_due(tx, organization, latest)?;
                 }
             }
-            // Rows that other transactions have locked are tried again by the next sweep.
+            // The next sweep tries again to change the rows that other transactions have locked.
             Ok((moved > 0 && is_full(rows.len(), ROWS_A_STATEMENT)).then_some(()))
         })
         .await?;
@@ -162,8 +165,8 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Runs one transaction of a sweep and then waits. Returns the position for the next transaction,
-/// or `None` if no rows remain.
+/// Runs one transaction of a sweep and then waits. Returns the position from which the next
+/// transaction continues, or `None` if no rows remain.
 async fn run_transaction<P: Send + 'static>(
     dependencies: &Dependencies,
     remove: impl FnOnce(&mut Transaction<'_>, &Clock) -> Result<Option<P>> + Send + 'static,
@@ -179,7 +182,8 @@ async fn run_transaction<P: Send + 'static>(
     Ok(next)
 }
 
-/// Returns deleted subscriptions after a given one, as organization and id.
+/// Returns deleted subscriptions after a given one, as pairs of the organization's and the
+/// subscription's id.
 fn deleted(tx: &mut Transaction<'_>, last: (Uuid, Uuid)) -> Result<Vec<(Uuid, Uuid)>> {
     let rows = tx.rows(&DELETED, &values![last.0, last.1, LOOKUP_LIMIT])?;
     rows.iter()
@@ -188,8 +192,9 @@ fn deleted(tx: &mut Transaction<'_>, last: (Uuid, Uuid)) -> Result<Vec<(Uuid, Uu
 }
 
 /// Removes the next deliveries of a deleted subscription, and the subscription itself after its
-/// last delivery. Returns the position of the last removed delivery if there may be more. The next
-/// query starts there, because PostgreSQL would otherwise read over the removed rows for a while.
+/// last delivery. Returns the position of the last removed delivery if there may be more
+/// deliveries. The next query starts from that position, because PostgreSQL would otherwise read
+/// the removed rows again for a while.
 fn remove_log(
     tx: &mut Transaction<'_>,
     clock: &Clock,
@@ -227,8 +232,8 @@ fn remove_log(
     Ok(Some(position))
 }
 
-/// Reads deliveries after a position, and removes the ones that are too old. Returns the id of the
-/// last delivery that was read, if there may be more.
+/// Reads deliveries after a position, and removes those that are too old. Returns the id of the
+/// last delivery that was read, if there may be more deliveries.
 fn remove_old(
     tx: &mut Transaction<'_>,
     clock: &Clock,
@@ -261,8 +266,8 @@ fn is_full(rows: usize, limit: i64) -> bool {
     i64::try_from(rows).is_ok_and(|rows| rows >= limit)
 }
 
-/// Returns the smallest id that can be created at a time. An id of version 7 begins with the
-/// milliseconds.
+/// Returns the smallest id that can be created at a time. An id of UUID version 7 begins with the
+/// time in milliseconds.
 fn first_id_at(time: Timestamp) -> Uuid {
     let milliseconds = u64::try_from(time.as_millisecond()).unwrap_or(0);
     Uuid::from_u128(u128::from(milliseconds) << 80)

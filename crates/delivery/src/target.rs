@@ -1,10 +1,10 @@
 //! The target guard: a delivery must never lead into a private network (rules: webhooks#targets).
 //!
-//! The guard works in two places. [`Targets::check`] checks a URL when a subscription is created:
+//! The guard works at two times. When a subscription is created, [`Targets::check`] checks the URL:
 //! its text, and then the addresses that its name resolves to. At delivery the HTTP client resolves
-//! names through [`Targets`], so it connects only to addresses that were just checked, even if the
-//! name resolved to others before. An address in a URL is never resolved; [`Targets::address`]
-//! checks it.
+//! names through [`Targets`]. So it connects only to addresses that were just checked, even if the
+//! name resolved to other addresses before. If the URL contains an address instead of a name, no
+//! name is resolved, and [`Targets::address`] checks the address.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -20,8 +20,8 @@ use super::address::{
 };
 use super::names::{Names, organization};
 
-/// The permitted webhook targets: everything public, and the private ranges that the configuration
-/// allows.
+/// The permitted webhook targets: all public addresses, and the private ranges that the
+/// configuration allows.
 #[derive(Debug, Clone, Default)]
 pub struct Targets {
     allowed: Arc<[IpNet]>,
@@ -49,7 +49,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Targets {
-    /// Creates a guard that permits these private ranges too.
+    /// Creates a guard that permits these private ranges besides public addresses.
     #[must_use]
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Targets {
         }
     }
 
-    /// Returns the same guard with another source of addresses.
+    /// Replaces the source of the addresses of names.
     #[must_use]
     pub fn with_names(self, names: Names) -> Self {
         Self { names, ..self }
@@ -92,7 +92,7 @@ impl Targets {
     }
 
     /// Parses a stored URL. Returns `None` if its text alone shows that it is not permitted. This
-    /// check covers the addresses and names that are never resolved.
+    /// check covers addresses in URLs and private names, which are refused without a lookup.
     #[must_use]
     pub fn address(&self, url: &str) -> Option<Url> {
         let url = parse_target(url).ok()?;
@@ -113,8 +113,8 @@ impl Targets {
     }
 
     /// Resolves a name to its addresses, all of which must be permitted. A single private address
-    /// among public ones is enough for a refusal. Otherwise the owner of the name could influence
-    /// which address the client connects to.
+    /// among public ones leads to a refusal. Otherwise the owner of the name could influence which
+    /// of the addresses the client connects to.
     pub(super) async fn lookup(
         &self,
         name: &str,
@@ -128,7 +128,7 @@ impl Targets {
         if addresses.is_empty() {
             return Err(Refusal::Unresolved);
         }
-        // A private name stays private even if it resolves to a public address.
+        // A private name is still private if it resolves to a public address.
         let is_allowed = |ip| {
             if is_private {
                 self.is_in_allowed_range(ip)
@@ -147,8 +147,8 @@ impl Targets {
 impl Resolve for Targets {
     fn resolve(&self, name: Name) -> Resolving {
         let targets = self.clone();
-        // The organization is read before the future runs, because the connection attempt may
-        // outlive the delivery that started it.
+        // The organization is read here, outside the future. The client may continue the connection
+        // attempt in another task after the delivery that started it has ended.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await?;
@@ -221,7 +221,8 @@ mod tests {
         );
     }
 
-    /// Returns whether a guard that allows `opened` permits a name with these addresses.
+    /// Returns whether a guard that allows the range `opened` permits a name that resolves to these
+    /// addresses.
     fn is_allowed(opened: &str, name: &str, addresses: &[IpAddr]) -> bool {
         let names = Names::table();
         names.set(name, addresses);

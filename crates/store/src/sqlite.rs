@@ -452,8 +452,8 @@ fn commit_group(
 }
 
 /// Overwrites the remains of a failed batch in the write-ahead log with an empty commit. If the
-/// disk did not confirm the batch, all its pages and its commit mark may still be in the log. After
-/// a crash, the next process would then treat the batch as committed.
+/// disk did not confirm the batch, all pages and the commit mark of the batch may still be in the
+/// log. After a crash, the next process would then treat the batch as committed.
 fn overwrite(connection: &Connection) {
     let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0));
     let overwritten = version.and_then(|version| {
