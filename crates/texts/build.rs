@@ -1,5 +1,6 @@
-//! Compiles the files in `texts/` into static tables. A text that is missing, superfluous or
-//! different in its placeholders is an error of the build, which names the file and the text.
+//! Compiles the files in `texts/` into static tables. If a language lacks a text, has an additional
+//! one, or has other placeholders than English, the build fails. The error names the file and the
+//! text.
 
 #[path = "build/catalog.rs"]
 mod catalog;

@@ -1,15 +1,16 @@
 //! Returns freed memory to the system.
 //!
 //! The allocator of glibc returns memory only from the ends of its heaps. After a burst of many
-//! small objects, one object that stays in use keeps all free pages below it resident. The C library
-//! has a function that returns these pages as well, and no published crate wraps it safely. This is
-//! the only crate with unsafe code.
+//! small objects, one object that stays in use prevents the return of all free pages below it. The
+//! C library has a function that returns these pages as well, and no published crate wraps it
+//! safely. This is the only crate with unsafe code.
 
-/// Returns all free pages of the heaps to the system. Returns whether there were any.
+/// Returns all free pages of the heaps to the system. The result is whether there were any free
+/// pages.
 ///
 /// Locks one heap after another, for about a millisecond for every 10 MiB that are returned. Does
-/// nothing if the C library is not glibc, because other allocators return memory themselves, or
-/// have no such function.
+/// nothing if the C library is not glibc. Other allocators return memory by themselves, or have no
+/// function for this purpose.
 #[must_use]
 pub fn return_free_memory() -> bool {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -27,8 +28,8 @@ pub fn return_free_memory() -> bool {
 fn trim() -> bool {
     use std::ffi::c_int;
 
-    // SAFETY: the declaration is that of `malloc.h`. The function takes no pointer and locks each
-    // heap itself, so any thread may call it at any time.
+    // SAFETY: the declaration is that of `malloc.h`. The C function takes no pointer and locks each
+    // heap by itself, so any thread may call it at any time.
     unsafe extern "C" {
         safe fn malloc_trim(pad: usize) -> c_int;
     }
@@ -39,7 +40,7 @@ fn trim() -> bool {
 mod tests {
     use super::return_free_memory;
 
-    /// Returns the resident memory of this process that belongs to no file, in KiB.
+    /// Returns the resident memory of this process that is not mapped from a file, in KiB.
     fn resident() -> usize {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let line = status

@@ -78,7 +78,7 @@ store::statements! {
         update webhook_delivery set leased_until = null where organization_id = ?1 and id in (select id from expired)";
     /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes have
     /// read the same row, only the first node claims it. The others skip a locked row, because two
-    /// nodes that wait for each other's rows would never end.
+    /// nodes that each wait for a row of the other would deadlock.
     CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1 and id = any(?4) and status = 'pending'
             and next_attempt_at <= ?2 and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?3 where organization_id = ?1 and id in (select id from free) returning id";

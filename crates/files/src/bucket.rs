@@ -1,5 +1,5 @@
-//! Tests of objects in a bucket, against a local S3 server. The server keeps them in a directory
-//! and verifies signatures.
+//! Tests of objects in a bucket, against a local S3 server. The server stores the objects in a
+//! directory and verifies the signatures of requests.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,17 +22,17 @@ use super::{Files, Result};
 /// The access key id and the secret that the server accepts.
 const ACCOUNT: (&str, &str) = ("an-account", "its-secret");
 
-/// A server with one bucket, `bucket`. Dropping it stops the server.
+/// An S3 server with one bucket, `bucket`. Dropping this value stops the server.
 struct Server {
     address: SocketAddr,
     root: TempDir,
-    /// The server's tasks. Dropping them closes its connections.
+    /// The server's tasks. Dropping them closes the server's connections.
     _server_task: JoinSet<()>,
 }
 
 impl Server {
     async fn start() -> Self {
-        // The client requires a TLS provider, although no request of these tests is encrypted.
+        // The client requires a TLS provider, although these tests send no encrypted request.
         rustls::crypto::ring::default_provider()
             .install_default()
             .ok();
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// Opens a storage on the server with this account.
+    /// Opens a file storage in the server's bucket, with this access key id and secret.
     fn files(&self, url: &str, (account, secret): (&str, &str)) -> Result<Files> {
         let endpoint = format!("http://{}", self.address);
         let builder = || {
@@ -78,7 +78,7 @@ impl Server {
         })
     }
 
-    /// Returns the paths of the objects in the bucket, as they are on the server's disk.
+    /// Returns the paths of the bucket's objects in the server's directory.
     fn on_disk(&self) -> Vec<String> {
         let bucket = self.root.path().join("bucket");
         let (mut open, mut paths) = (vec![bucket.clone()], Vec::new());
@@ -96,7 +96,8 @@ impl Server {
         paths
     }
 
-    /// Returns the number of parts of incomplete uploads, which the server keeps beside the bucket.
+    /// Returns the number of parts of unfinished uploads. The server stores these parts beside the
+    /// bucket's directory.
     fn parts(&self) -> usize {
         let entries = std::fs::read_dir(self.root.path()).unwrap();
         entries
@@ -152,8 +153,8 @@ async fn objects_are_written_read_listed_and_deleted() {
     files.clear_unfinished(|_| true).await.unwrap();
 }
 
-/// Parts have 5 MiB. The bytes of the parts differ, so that the test detects parts in the wrong
-/// order.
+/// A part has 5 MiB, so this object has several parts. The bytes of the parts differ, so that the
+/// test detects parts in the wrong order.
 #[tokio::test]
 async fn a_large_object_is_uploaded_in_parts() {
     let server = Server::start().await;
@@ -210,7 +211,7 @@ async fn an_abandoned_upload_leaves_nothing_in_the_bucket() {
     assert_eq!((server.parts(), server.on_disk()), (0, Vec::new()));
 }
 
-/// The server lists a thousand keys a page.
+/// The server lists a thousand keys on each page.
 #[tokio::test]
 async fn listing_follows_all_pages() {
     let server = Server::start().await;

@@ -3,7 +3,7 @@
 //!
 //! An object is written once, while its bytes arrive. It appears as a whole or not at all. In a
 //! directory, the file gets its final name after its bytes are on the disk. In a bucket, the upload
-//! is completed at the end. An unfinished object has no key yet. This crate does not know the
+//! is completed at the end. Until then no object exists under the key. This crate does not know the
 //! meaning of the bytes.
 
 #[cfg(test)]
@@ -24,7 +24,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use location::Directory;
 
-/// An error of a file storage, as a message.
+/// An error of a file storage. It contains the message.
 #[derive(Debug, Clone)]
 pub struct Error(String);
 
@@ -36,7 +36,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A result of this crate.
+/// A result with an error of this crate, unless `E` names another error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl From<object_store::Error> for Error {
@@ -57,20 +57,20 @@ pub struct Files {
     store: Arc<dyn ObjectStore>,
     /// The directory, if the storage is a directory.
     directory: Option<Directory>,
-    /// Number of bytes of an object that are buffered before they are written.
+    /// Maximum number of bytes of an object that are buffered before they are written.
     piece: usize,
 }
 
 /// The space of a directory's file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Bytes free for this process's user.
+    /// Bytes that the user of this process may still write.
     pub free: u64,
-    /// Size of the file system.
+    /// Size of the file system, including the bytes in use.
     pub total: u64,
 }
 
-/// An object that is being written. Dropping this value before the object is finished aborts the
+/// An object that is being written. Dropping this value before [`ObjectWriter::finish`] aborts the
 /// write.
 pub struct ObjectWriter {
     files: Files,
@@ -88,8 +88,8 @@ pub struct ObjectReader {
 
 impl Files {
     /// Opens the storage that a URL names. `file:///…` is a directory, which is created if it does
-    /// not exist. `s3://bucket/prefix` is a prefix in a bucket, configured by the usual `AWS_…`
-    /// variables.
+    /// not exist. `s3://bucket/prefix` is a prefix in a bucket, configured by the `AWS_…`
+    /// environment variables of Amazon's tools.
     pub fn open(url: &str) -> Result<Self> {
         location::open(url)
     }
@@ -99,12 +99,13 @@ impl Files {
         location::in_directory(path)
     }
 
-    /// Begins to write an object. Its key is a path of lower-case letters, digits, `-` and `/`.
+    /// Begins to write an object. Its key consists of lower-case letters, digits, `-` and `/`.
     pub async fn create(&self, key: &str) -> Result<ObjectWriter> {
         if let Some(directory) = &self.directory {
             directory.create_folder(key).await?;
         }
-        // One piece is sent while the next one is filled, so at most two pieces are in memory.
+        // One piece of the object is sent while the next piece is filled, so at most two pieces are
+        // in memory.
         let writer = BufWriter::with_capacity(self.store.clone(), Path::from(key), self.piece)
             .with_max_concurrency(1);
         Ok(ObjectWriter {
@@ -114,7 +115,7 @@ impl Files {
         })
     }
 
-    /// Reads an object. Returns `None` if there is no such object.
+    /// Opens an object for reading. Returns `None` if no object has this key.
     pub async fn read(&self, key: &str) -> Result<Option<ObjectReader>> {
         match self.store.get(&Path::from(key)).await {
             Ok(object) => Ok(Some(ObjectReader {
@@ -126,7 +127,7 @@ impl Files {
         }
     }
 
-    /// Removes an object. Succeeds if there is no such object.
+    /// Removes an object. Succeeds even if no object has this key.
     pub async fn delete(&self, key: &str) -> Result<()> {
         match self.store.delete(&Path::from(key)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -134,8 +135,8 @@ impl Files {
         }
     }
 
-    /// Lists the keys below a folder, or all keys, in no order. The stream requests each page of
-    /// keys when it needs it.
+    /// Lists the keys below a folder, or all keys, in no particular order. The stream requests a
+    /// page of keys only when its reader needs the page.
     #[must_use]
     pub fn list(&self, folder: Option<&str>) -> BoxStream<'static, Result<String>> {
         let folder = folder.map(Path::from);
@@ -146,13 +147,14 @@ impl Files {
             .boxed()
     }
 
-    /// Returns the space of the file system, if the storage is a directory.
+    /// Returns the space of the directory's file system. Returns `None` for a bucket.
     pub fn space(&self) -> Result<Option<Space>> {
         self.directory.as_ref().map(Directory::space).transpose()
     }
 
-    /// Removes the remains of unfinished objects. Does nothing for a bucket, which cannot list
-    /// them. `is_old` returns whether the object with a key is too old to be still in progress.
+    /// Removes the remains of unfinished objects from a directory. Does nothing for a bucket,
+    /// because a bucket does not list them. `is_old` returns whether the object with this key is
+    /// too old to be still in progress.
     pub async fn clear_unfinished(&self, is_old: impl Fn(&str) -> bool + Send) -> Result<()> {
         match &self.directory {
             Some(directory) => directory.clear_unfinished(is_old).await,
@@ -171,7 +173,8 @@ impl ObjectWriter {
         Ok(writer.put(bytes).await?)
     }
 
-    /// Completes the object. In a directory its bytes are on the disk when this returns.
+    /// Completes the object. In a directory the object's bytes are on the disk when this method
+    /// returns.
     pub async fn finish(mut self) -> Result<()> {
         let mut writer = self
             .writer
@@ -190,7 +193,8 @@ impl Drop for ObjectWriter {
         if let (Some(mut writer), Ok(runtime)) =
             (self.writer.take(), tokio::runtime::Handle::try_current())
         {
-            // The abort runs in the background. If it fails, the remains belong to no key.
+            // The abort runs in the background. If it fails, parts of the object remain in the
+            // bucket, but no key names them.
             runtime.spawn(async move { writer.abort().await.ok() });
         }
     }
@@ -271,7 +275,7 @@ mod tests {
             (Vec::new(), None)
         );
         drop(writer);
-        // The directory contains the remains of a process that was killed.
+        // The directory contains unfinished objects of a process that was killed.
         std::fs::create_dir_all(directory.path().join("b")).unwrap();
         for name in ["b/old#1", "b/new#1", "b/kept"] {
             std::fs::write(directory.path().join(name), "x").unwrap();

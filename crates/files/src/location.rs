@@ -1,4 +1,4 @@
-//! Opens a file storage by its URL, and restricts the permissions in a directory.
+//! Opens the file storage that a URL names, and restricts the permissions in a directory.
 
 use std::fs::{DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -18,13 +18,14 @@ use super::{Error, Files, Result, Space};
 const DIRECTORY_MODE: u32 = 0o700;
 /// The mode of files: only this process's user may read them.
 const FILE_MODE: u32 = 0o600;
-/// Buffer for an object in a directory, in bytes.
+/// Buffer for one object in a directory, in bytes.
 const FILE_PIECE: usize = 256 << 10;
-/// Buffer for an object in a bucket, in bytes. Each part except the last must have at least 5 MiB.
+/// Buffer for one object in a bucket, in bytes. The buffer has the size of a part, because each
+/// part except the last must have at least 5 MiB.
 const BUCKET_PIECE: usize = 5 << 20;
-/// How often a failed request to a bucket is repeated.
+/// Maximum number of times that a failed request to a bucket is sent again.
 const RETRIES: usize = 3;
-/// For how long a failed request to a bucket is repeated.
+/// The time after the first sending in which a failed request to a bucket may be sent again.
 const RETRY_TIME: Duration = Duration::from_secs(30);
 
 /// A directory with objects.
@@ -35,7 +36,8 @@ pub(super) fn open(text: &str) -> Result<Files> {
     open_with_account(text, AmazonS3Builder::from_env)
 }
 
-/// Does the same as [`open`], but takes a bucket's account, region and address from `account`.
+/// Does the same as [`open`], but takes a bucket's account, region and address from `account`
+/// instead of the environment.
 pub(super) fn open_with_account(
     text: &str,
     account: impl FnOnce() -> AmazonS3Builder,
@@ -72,7 +74,7 @@ pub(super) fn in_directory(path: &Path) -> Result<Files> {
         .create(path)
         .map_err(|error| with_path(&error))?;
     let store = LocalFileSystem::new_with_prefix(path).map_err(|error| with_path(&error))?;
-    // An object that a row of the database names must survive a power cut.
+    // An object must survive a power cut, because a row of the database names it.
     let store = store.with_fsync(true).with_automatic_cleanup(true);
     Ok(Files {
         store: Arc::new(store),
@@ -137,7 +139,8 @@ impl Directory {
         Ok(tokio::fs::set_permissions(self.0.join(key), Permissions::from_mode(FILE_MODE)).await?)
     }
 
-    /// Removes the file `key#1` of each unfinished object whose key is old.
+    /// Removes the file `key#1` of each unfinished object whose key is old. A process that was
+    /// killed leaves this file behind.
     pub(super) async fn clear_unfinished(&self, is_old: impl Fn(&str) -> bool) -> Result<()> {
         let mut folders = tokio::fs::read_dir(&self.0).await?;
         while let Some(folder) = folders.next_entry().await? {

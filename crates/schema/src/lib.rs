@@ -1,7 +1,8 @@
-//! Compiled JSON Schemas (2020-12), and the violations of a value.
+//! JSON Schemas (2020-12) compiled for validation, and the violations that they find in a value.
 //!
-//! This crate exists because the validator is generic throughout, and every crate that calls it
-//! would compile it again. Here it is compiled once, optimized for size.
+//! This crate exists because the validator library is generic throughout, and every crate that
+//! calls the validator would compile it again. In this crate it is compiled once, optimized for
+//! size.
 
 use jsonschema::{ValidationError, Validator, draft202012};
 use serde_json::Value;
@@ -9,17 +10,19 @@ use serde_json::Value;
 pub use jsonschema::error;
 pub use jsonschema::paths;
 
-/// A violation: its position in the value, and the violated part of the schema.
+/// One violation: the position in the value, and the part of the schema that the value violates
+/// there.
 pub type Failure<'a> = ValidationError<'a>;
 
-/// A text format: its name, and a function that checks a text.
+/// A format of texts: its name, and a function that returns whether a text has the format.
 pub type Format = (&'static str, fn(&str) -> bool);
 
 /// A schema that is compiled for validation.
 pub struct Schema(Validator);
 
 impl Schema {
-    /// Compiles a schema with these formats. The error describes what is wrong with the schema.
+    /// Compiles a schema that may use these formats. The error describes what is wrong with the
+    /// schema.
     pub fn compile(schema: &Value, formats: &[Format]) -> Result<Self, String> {
         let options = formats
             .iter()
@@ -33,7 +36,7 @@ impl Schema {
             .map_err(|error| error.to_string())
     }
 
-    /// Returns all violations of a value, in the schema's order.
+    /// Returns all violations of the schema by a value, in the order of the schema.
     pub fn failures<'a>(&'a self, value: &'a Value) -> impl Iterator<Item = Failure<'a>> {
         self.0.iter_errors(value)
     }

@@ -1,8 +1,8 @@
-//! Reads Fluent files, and refuses parts of the syntax that have no place in a table.
+//! Reads Fluent files, and refuses the parts of Fluent's syntax that a static table cannot express.
 //!
-//! A text is one of two things. It is a template with placeholders, written `{ $name }`, or it
-//! consists of a single choice between templates by a number. A message has at most one attribute.
-//! Terms, functions and references are refused.
+//! A text is one of two things: a template with placeholders, written `{ $name }`, or a single
+//! choice between templates by a number. A message has at most one attribute. Terms, functions and
+//! references are refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use fluent_syntax::ast::{
 use fluent_syntax::parser;
 use fluent_syntax::unicode::unescape_unicode_to_string;
 
-/// All files, or the problems that were found.
+/// All files, or the problems that were found in them.
 pub type Catalog = Result<Vec<TextFile>, Vec<String>>;
 
 /// A file with texts in one language.
@@ -28,7 +28,7 @@ pub struct TextFile {
     pub name: String,
     /// The texts by their ids.
     pub texts: BTreeMap<String, Text>,
-    /// The groups of ids, by their prefixes, with their comments.
+    /// The comment of each group. The key is the prefix that the ids of the group have in common.
     pub groups: BTreeMap<String, String>,
 }
 
@@ -44,7 +44,7 @@ impl TextFile {
 pub struct Text {
     /// The comment above the message.
     pub comment: String,
-    /// The message's value. Only a message with an attribute may have none.
+    /// The message's value. `None` is possible only for a message with an attribute.
     pub value: Option<Template>,
     /// The message's attribute: name and value.
     pub attribute: Option<(String, Template)>,
@@ -53,10 +53,10 @@ pub struct Text {
 /// The value of a message, with its placeholders in braces.
 #[derive(Debug)]
 pub enum Template {
-    /// A template that is the same for every number.
+    /// A single template. It does not depend on a number.
     Plain(String),
-    /// A template for each of some exact numbers and plural categories. The last category is
-    /// `other`.
+    /// Several templates: one for each of some exact numbers and plural categories. The last
+    /// category is `other`.
     Counted {
         variable: String,
         forms: Vec<(String, String)>,
@@ -64,7 +64,7 @@ pub enum Template {
 }
 
 impl Template {
-    /// Returns the templates of the value.
+    /// Returns all templates of this value.
     pub fn forms(&self) -> Vec<&str> {
         match self {
             Self::Plain(text) => vec![text],
@@ -73,7 +73,7 @@ impl Template {
     }
 }
 
-/// Reads every `<language>/<name>.ftl` in a folder.
+/// Reads every file `<language>/<name>.ftl` below a folder.
 pub fn read(folder: &Path) -> io::Result<Catalog> {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for language in sorted(folder)? {
@@ -103,7 +103,7 @@ fn sorted(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Parses a file. Returns each problem with the path and the message, or the line.
+/// Parses a file. Each problem is returned with the file's path, and with the message or the line.
 pub fn parse(language: &str, name: &str, source: &str) -> Result<TextFile, Vec<String>> {
     let mut file = TextFile {
         language: language.to_owned(),
@@ -124,7 +124,8 @@ pub fn parse(language: &str, name: &str, source: &str) -> Result<TextFile, Vec<S
         errors
             .iter()
             .map(|error| {
-                // The message contains the characters that were expected, such as a line break.
+                // The parser's error message contains the characters that the parser expected, such
+                // as a line break.
                 let kind = error.kind.to_string().replace('\n', "\\n");
                 format!("{path}:{}: {kind}", line(error.pos.start))
             })

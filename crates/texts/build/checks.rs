@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{categories, pattern};
 
-/// Returns the faults that a file of texts has independent of other files.
+/// Returns the faults of a file of texts that can be found without comparing it to other files.
 pub fn faults(file: &TextFile) -> Vec<String> {
     let mut problems = Vec::new();
     let known = categories(&file.language).unwrap_or_default();
@@ -76,8 +76,8 @@ pub fn differences(english: &TextFile, file: &TextFile) -> Vec<String> {
 }
 
 /// Returns the problems of files of labels: labels and hints that only some languages have,
-/// placeholders, and unknown attributes. English may lack a label or a hint, because it can be
-/// derived from the name or the schema.
+/// placeholders, and unknown attributes. English may lack a label or a hint, because a label can be
+/// derived from the name and a hint from the schema.
 pub fn missing_labels(files: &[&TextFile]) -> Vec<String> {
     let others = || files.iter().filter(|file| file.language != "en");
     let ids: BTreeSet<&String> = files.iter().flat_map(|file| file.texts.keys()).collect();
@@ -132,7 +132,8 @@ fn shape(text: &Text) -> String {
     }
 }
 
-/// Returns the placeholders of a text, and the variable of its choice.
+/// Returns the names of a text's placeholders. They include the variable by which the text chooses
+/// a template.
 fn placeholders(text: &Text) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let attribute = text.attribute.as_ref().map(|(_, value)| value);

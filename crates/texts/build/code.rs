@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{categories, pattern};
 
-/// Keywords of Rust. A field with such a name gets an underscore at its end.
+/// Keywords of Rust. A field whose name would be a keyword gets an underscore at its end.
 const KEYWORDS: &[&str] = &[
     "as", "async", "await", "break", "const", "continue", "dyn", "else", "enum", "extern", "false",
     "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub",
@@ -14,7 +14,8 @@ const KEYWORDS: &[&str] = &[
     "while",
 ];
 
-/// Writes a table: its structs, the texts in each language, and the function that finds a language.
+/// Returns the code of a table: its structs, the texts in each language, and the function that
+/// finds the texts in a language.
 pub fn table(title: &str, english: &TextFile, files: &[&TextFile]) -> String {
     let stem = title.strip_suffix("Words").unwrap_or(title);
     let mut code = languages(files);
@@ -32,7 +33,8 @@ pub fn table(title: &str, english: &TextFile, files: &[&TextFile]) -> String {
         )
 }
 
-/// Writes labels: a sorted list for each language, and the function that finds a label.
+/// Returns the code of labels: a sorted list for each language, and the function that finds a
+/// label.
 pub fn labels(files: &[&TextFile]) -> String {
     let mut code = languages(files);
     for file in files {
@@ -66,7 +68,8 @@ fn languages(files: &[&TextFile]) -> String {
     )
 }
 
-/// Writes the `match` that selects the static of a language. An unknown language gets English.
+/// Returns the `match` that selects the static of a language. For an unknown language it selects
+/// English.
 fn choice(files: &[&TextFile]) -> String {
     let mut code = String::from("match language {");
     for file in &files[1..] {
@@ -80,8 +83,8 @@ fn choice(files: &[&TextFile]) -> String {
     code + " _ => &EN }"
 }
 
-/// Writes the struct of a group. If the group's name is empty, writes the struct of the whole
-/// table, which contains the groups and the texts without a group.
+/// Returns the code of a group's struct. If the group's name is empty, returns the struct of the
+/// whole table. That struct contains the groups and the texts without a group.
 fn structure(stem: &str, group: &str, texts: &BTreeMap<&str, &Text>, english: &TextFile) -> String {
     let about = english.groups.get(group);
     let mut code = comment(about.map_or("All texts in a language.", String::as_str));
@@ -110,7 +113,7 @@ fn comment(text: &str) -> String {
     }
 }
 
-/// Writes the static that contains the texts of a language.
+/// Returns the code of the static that contains the texts of a language.
 fn texts(title: &str, stem: &str, file: &TextFile, english: &TextFile) -> String {
     let mut code = format!(
         "static {}: {title} = {title} {{\n",
@@ -130,8 +133,8 @@ fn texts(title: &str, stem: &str, file: &TextFile, english: &TextFile) -> String
     code + "};\n"
 }
 
-/// Returns the texts of a file by group and name. The English file determines the groups. Texts
-/// without a group are under the empty name.
+/// Returns the texts of a file by group and name. The groups are those of the English file. Texts
+/// without a group have the empty group name.
 fn grouped<'f>(
     file: &'f TextFile,
     english: &'f TextFile,
@@ -150,7 +153,8 @@ fn grouped<'f>(
     groups
 }
 
-/// Returns the name of a group's struct: the table's name, with the group's name before `Words`.
+/// Returns the name of a group's struct: the name of the table, with the name of the group inserted
+/// before `Words`.
 fn type_name(stem: &str, group: &str) -> String {
     let mut letters = group.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());

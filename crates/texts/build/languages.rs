@@ -1,7 +1,7 @@
 //! The languages, and the plural categories of each.
 
-/// The plural categories of a language. Each has a Rust pattern for the numbers that belong to it.
-/// Every other number belongs to `other`.
+/// The plural categories of a language, each with a Rust pattern for the numbers that belong to it.
+/// Numbers that match no pattern belong to `other`.
 type Categories = &'static [(&'static str, &'static str)];
 
 /// The languages with a folder in `texts/`, English first. The categories are those of [CLDR] for
@@ -18,7 +18,7 @@ pub const LANGUAGES: &[(&str, Categories)] = &[
     ("he", ONE_AND_TWO),
     ("it", ONE_AND_MILLIONS),
     ("nl", ONE),
-    // European Portuguese. In Brazilian Portuguese, the category `one` contains 0 as well.
+    // This is European Portuguese. In Brazilian Portuguese, 0 also belongs to the category `one`.
     ("pt", ONE_AND_MILLIONS),
 ];
 
@@ -36,7 +36,7 @@ const ARABIC: Categories = &[
 
 const MILLIONS: (&str, &str) = ("many", "n if n != 0 && n % 1_000_000 == 0");
 
-/// Returns the categories of a language; `None` for a language that is not in the list.
+/// Returns the plural categories of a language, or `None` if the language is not in [`LANGUAGES`].
 pub fn categories(language: &str) -> Option<Categories> {
     LANGUAGES
         .iter()
@@ -44,8 +44,8 @@ pub fn categories(language: &str) -> Option<Categories> {
         .map(|(_, categories)| *categories)
 }
 
-/// Returns the Rust pattern for the numbers of a form. Returns `None` for a category that the
-/// language does not have.
+/// Returns the Rust pattern for the numbers to which a form applies. Returns `None` if the form is
+/// a category that the language does not have.
 pub fn pattern<'f>(form: &'f str, known: &[(&str, &'f str)]) -> Option<&'f str> {
     if form == "other" {
         return Some("_");

@@ -4,11 +4,11 @@ use crate::catalog::TextFile;
 use crate::languages::{LANGUAGES, categories};
 use crate::{checks, code};
 
-/// The files for guests, with the names of their tables. Every language has these files.
+/// The files with texts for guests, and the names of their tables. Every language has these files.
 const FOR_GUESTS: &[(&str, &str)] = &[("page", "Words"), ("ready", "ReadyWords")];
 
-/// The files for members, with the names of their tables. A language has all of them and all of
-/// `LABELS`, or none.
+/// The files with texts for members, and the names of their tables. A language has either all of
+/// these files and all of `LABELS`, or none of them.
 const FOR_MEMBERS: &[(&str, &str)] = &[
     ("console", "ConsoleWords"),
     ("sign-in", "SignInWords"),
@@ -22,7 +22,8 @@ pub struct Table {
     pub code: String,
 }
 
-/// Compiles the files. Returns every problem, each with its file and its text.
+/// Compiles the files into tables. Otherwise returns every problem, each with its file and its
+/// text.
 pub fn compile(files: &[TextFile]) -> Result<Vec<Table>, Vec<String>> {
     let mut problems = misplaced(files);
     let mut tables = Vec::new();
@@ -70,7 +71,7 @@ fn named<'f>(files: &'f [TextFile], name: &str) -> Option<(&'f TextFile, Vec<&'f
     Some((file("en")?, all.collect()))
 }
 
-/// Returns a problem for each file that is missing, and for each file that belongs to no table.
+/// Returns a problem for each missing file, and for each file that belongs to no table.
 fn misplaced(files: &[TextFile]) -> Vec<String> {
     let names = |tables: &[(&'static str, &str)]| -> Vec<&str> {
         tables.iter().map(|(name, _)| *name).collect()

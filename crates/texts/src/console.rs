@@ -24,7 +24,7 @@ impl ConsoleAccessWords {
 }
 
 impl ConsoleBeginWords {
-    /// Describes the missing setting of a step.
+    /// Returns the sentence for the setting that a step lacks. `key` names the setting.
     #[must_use]
     pub fn issue(&self, key: &str) -> &'static str {
         match key {
@@ -36,7 +36,8 @@ impl ConsoleBeginWords {
 }
 
 impl ConsoleCalendarsWords {
-    /// Describes why a fetch failed. Returns `None` for an unknown code.
+    /// Returns the sentence for the reason why a calendar could not be fetched. Returns `None` for
+    /// an unknown code.
     #[must_use]
     pub fn failure(&self, code: &str) -> Option<&'static str> {
         Some(match code {
@@ -54,7 +55,7 @@ impl ConsoleCalendarsWords {
 }
 
 impl ConsoleFrameWords {
-    /// Puts a label before a text, with a colon between them as the language writes it.
+    /// Joins a label and a text by the colon of the language, which may have a space before it.
     #[must_use]
     pub fn labelled(&self, label: &str, text: &str) -> String {
         format!("{label}{} {text}", self.colon)
@@ -62,8 +63,8 @@ impl ConsoleFrameWords {
 }
 
 impl ConsoleStaysWords {
-    /// Returns the sentence for the rule that decided, with placeholders for its facts. Returns
-    /// `None` for an unknown key: the caller then shows the interface's message.
+    /// Returns the sentence that explains the decision of a rule. It has placeholders for the
+    /// facts. Returns `None` for an unknown key, and the caller then shows the interface's message.
     #[must_use]
     pub fn reason(&self, key: &str) -> Option<&'static str> {
         Some(match key {
@@ -101,8 +102,9 @@ impl ConsoleStaysWords {
         })
     }
 
-    /// Returns the change that would show a hidden item, by the key of the rule that decided. The
-    /// text has placeholders for the field and for the sufficient value.
+    /// Returns the sentence for the change that would make a hidden item visible. `key` is the rule
+    /// that hides the item. The text has placeholders for the field and for the value that is
+    /// needed.
     #[must_use]
     pub fn change(&self, key: &str) -> &'static str {
         match key {
@@ -133,7 +135,7 @@ impl ConsoleStaysWords {
 }
 
 impl ConsoleWebhooksWords {
-    /// Returns the label of a state in the filter.
+    /// Returns the label of a subscription's state. The list of subscriptions is filtered by it.
     #[must_use]
     pub fn state(&self, state: &str) -> &'static str {
         match state {

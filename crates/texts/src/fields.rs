@@ -1,3 +1,3 @@
-//! The labels of fields, by the names that the fields have in the interface.
+//! The labels of fields. A label is found by the name that the field has in the interface.
 
 include!(concat!(env!("OUT_DIR"), "/fields.rs"));

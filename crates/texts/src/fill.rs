@@ -1,7 +1,7 @@
 //! Fills values into templates.
 
-/// Fills the values into a template. A placeholder without a value stays as it is. A value that
-/// contains braces is not filled again.
+/// Replaces the placeholders of a template by values. A placeholder without a value is not
+/// replaced. Braces inside a value are not treated as placeholders.
 #[must_use]
 pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len());
@@ -18,8 +18,8 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Splits a text at its next placeholder: the text before it, the name in the braces, and the text
-/// after it.
+/// Splits a text at its first placeholder. Returns the text before the placeholder, its name, and
+/// the text after it.
 fn next_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('{')?;
     let (name, behind) = rest.split_once('}')?;

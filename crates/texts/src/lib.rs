@@ -1,11 +1,12 @@
-//! The product's own texts: static tables, which the build makes of the Fluent files in `texts/`.
+//! The product's own texts: static tables, which the build generates from the Fluent files in
+//! `texts/`.
 //!
-//! A folder of `texts/` is a language. Each file is a table with the same texts in every language;
-//! otherwise the build fails. A text is a template with placeholders in braces, filled by [`fill`],
-//! or a [`Plural`]. Dates, times, amounts and sizes in a template are already formatted for the
-//! language.
+//! Each folder of `texts/` has the texts of one language. Each file is one table, which must have
+//! the same texts in every language; otherwise the build fails. A text is a template with
+//! placeholders in braces, filled by [`fill`], or a [`Plural`]. Callers format dates, times,
+//! amounts and sizes for the language before they fill them in.
 //!
-//! The crate depends on no other crate.
+//! This crate depends on no other crate.
 
 pub mod consent;
 pub mod console;
@@ -20,14 +21,14 @@ pub mod values;
 pub use fill::fill;
 pub use plural::Plural;
 
-/// A message: a heading, with its meaning or the next action.
+/// A message to the user: a heading, and a sentence that explains it or names the next action.
 pub type Notice = (&'static str, &'static str);
 
-/// The label of a field or of a value, which has a name in the interface.
+/// The label of a field or of a value. The field or value has a name in the interface.
 #[derive(Debug)]
 pub struct Label {
     /// The label. `None` in English if the label is derived from the name.
     pub text: Option<&'static str>,
-    /// The help text. `None` in English if the help text is in the schema.
+    /// The help text. `None` in English if the schema's description is the help text.
     pub hint: Option<&'static str>,
 }

@@ -1,10 +1,10 @@
-//! The texts for guests, used where an organization has written none.
+//! The texts that guests see if the organization has not written its own.
 
 include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 impl Words {
-    /// Returns the label of a guest's field, by its name (rules: pre-check-in#details-of-guests).
-    /// Returns `None` for another name.
+    /// Returns the label of a field about a guest, by the field's name (rules:
+    /// pre-check-in#details-of-guests). Returns `None` if no such field exists.
     #[must_use]
     pub fn guest_field(&self, name: &str) -> Option<&'static str> {
         let fields = &self.fields;
@@ -27,7 +27,7 @@ impl Words {
         })
     }
 
-    /// Returns the hint for a guest's field, if there is one.
+    /// Returns the hint for a field about a guest. Returns `None` if the field has no hint.
     #[must_use]
     pub fn guest_field_hint(&self, name: &str) -> Option<&'static str> {
         let fields = &self.fields;
@@ -42,7 +42,7 @@ impl Words {
         })
     }
 
-    /// Returns the genders to choose from: stored value and label.
+    /// Returns the genders that a guest can choose from. Each has its stored value and its label.
     #[must_use]
     pub const fn genders(&self) -> [(&'static str, &'static str); 3] {
         [
@@ -52,7 +52,8 @@ impl Words {
         ]
     }
 
-    /// Returns the kinds of documents to choose from: stored value and label.
+    /// Returns the types of documents that a guest can choose from. Each has its stored value and
+    /// its label.
     #[must_use]
     pub const fn document_types(&self) -> [(&'static str, &'static str); 5] {
         [

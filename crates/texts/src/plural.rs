@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::fill;
 
-/// A text with one template for each form that its language has for numbers.
+/// A text with several templates, one for each form that the language uses with numbers.
 pub struct Plural {
-    /// The placeholder in the templates that stands for the number.
+    /// The name of the placeholder that stands for the number.
     variable: &'static str,
     template: fn(i64) -> &'static str,
 }
@@ -16,7 +16,7 @@ impl Plural {
         Self { variable, template }
     }
 
-    /// Returns the text for a number.
+    /// Returns the text for a number, with the number filled in.
     #[must_use]
     pub fn of(&self, number: impl TryInto<i64>) -> String {
         let number = number.try_into().unwrap_or(i64::MAX);

@@ -203,7 +203,7 @@ fn a_text_of_another_type_is_refused() {
     );
 }
 
-/// A language may have no texts for members. A language that has some of them must have all.
+/// A language may have no texts for members. If it has some of them, it must have all.
 #[test]
 fn a_language_has_all_files_for_members_or_none() {
     let mut files = files();
@@ -253,7 +253,8 @@ fn no_two_languages_share_most_texts() {
 
 #[test]
 fn arabic_and_hebrew_texts_use_their_scripts() {
-    /// The ids of texts that are names, such as `WhatsApp`, and are the same in every language.
+    /// The ids of texts that are names, such as `WhatsApp`. These texts are the same in every
+    /// language.
     const NAMES: [&str; 3] = ["contact-whatsapp", "wifi-title", "deposit-waiver"];
     let scripts = [("ar", '\u{600}'..='\u{6ff}'), ("he", '\u{590}'..='\u{5ff}')];
     for file in files() {
