@@ -1,4 +1,4 @@
-//! The yardstick for reads: a handler that only sends a recorded response.
+//! The yardstick for reads: an HTTP handler that does nothing except send a recorded response.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,10 +15,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
-/// Headers that the HTTP library sets itself.
+/// Headers that the HTTP library of the bare handler sets itself.
 const LIBRARY_HEADERS: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING];
 
-/// A response in the form in which the benchmark saves it for the process with the bare handler.
+/// A recorded response. The benchmark saves it in a file, and the process with the bare handler
+/// reads the file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Recorded {
     headers: BTreeMap<String, String>,
@@ -63,8 +64,8 @@ pub async fn serve(path: &Path) -> anyhow::Result<()> {
     let mut output = std::io::stdout();
     writeln!(output, "listening on http://{}", listener.local_addr()?)?;
     output.flush()?;
-    // The service disables Nagle's algorithm too. Here it would make no difference, because each
-    // response is one write.
+    // The service disables Nagle's algorithm too. For the bare handler this makes no difference,
+    // because each response is one write.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     Ok(axum::serve(listener, router).await?)
 }

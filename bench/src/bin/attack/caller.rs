@@ -1,5 +1,5 @@
-//! An HTTP client with a credential. If the server restarts at another address, the client uses the
-//! new address.
+//! An HTTP client that sends a credential. If the server restarts at another address, the client
+//! uses the new address.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::server::Target;
 
-/// The time limit of a response. The service refuses a request within a shorter time.
+/// The time limit of a response. The service itself refuses a request sooner than that.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The time limit of a sync, which may be large and take longer.
+/// The time limit of a sync. A sync may be large and then takes longer than other requests.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(130);
 
 /// An HTTP client that sends its requests with one credential.
@@ -35,7 +35,7 @@ pub struct CallResponse {
 }
 
 impl CallResponse {
-    /// Returns whether the same request may soon get a different response.
+    /// Returns whether the same request may get a different response when it is sent again.
     pub fn is_temporary(&self) -> bool {
         matches!(self.status, 429 | 503)
             || (self.status == 409 && self.text().contains("still in progress"))
@@ -45,7 +45,7 @@ impl CallResponse {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Returns the data of the envelope, or null if there is no envelope.
+    /// Returns the `data` of the response's envelope, or null if the response has no envelope.
     pub fn data(&self) -> Value {
         let envelope = serde_json::from_slice::<Value>(&self.body).ok();
         envelope
@@ -55,7 +55,7 @@ impl CallResponse {
 }
 
 impl Caller {
-    /// Creates a caller with connections of its own.
+    /// Creates a caller with a new pool of connections.
     pub fn new(target: Target, token: &str) -> anyhow::Result<Self> {
         let http = reqwest::Client::builder()
             .no_proxy()
@@ -68,7 +68,7 @@ impl Caller {
         })
     }
 
-    /// Returns the same caller with another credential.
+    /// Returns a caller with the same connections and another credential.
     pub fn with(&self, token: &str) -> Self {
         Self {
             token: token.into(),
@@ -80,18 +80,18 @@ impl Caller {
         &self.token
     }
 
-    /// Returns the target, which contains the server's address.
+    /// Returns the target. It contains the current address of the server.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Returns the number of responses with a 5xx status other than 503. The service must send
-    /// none.
+    /// Returns the number of responses so far with a 5xx status other than 503. The service must
+    /// not send such a response.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Makes a request with this body, under an idempotency key if there is one.
+    /// Makes a request with this body. If `key` is given, it is the idempotency key of the request.
     pub async fn send(
         &self,
         method: Method,
@@ -132,7 +132,7 @@ impl Caller {
         })
     }
 
-    /// Sends a form with a complete body.
+    /// Sends a form by POST. `form` is the complete body.
     pub async fn send_form(
         &self,
         path: &str,
@@ -150,7 +150,8 @@ impl Caller {
         self.send(Method::GET, path, None, Bytes::new()).await
     }
 
-    /// Makes a request that must succeed. Returns the data of the response.
+    /// Makes a request to which the server must respond with success. Returns the data of the
+    /// response.
     pub async fn ok(&self, method: Method, path: &str, body: Value) -> anyhow::Result<Value> {
         let body = if body.is_null() {
             String::new()

@@ -1,4 +1,5 @@
-//! Clients that keep connections open: they send nothing, do not read, or send byte by byte.
+//! Clients that do not close their connections: they send nothing, do not read, or send byte by
+//! byte.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,22 +16,22 @@ use crate::crowd::{crowd, grouped};
 use crate::neighbours;
 use crate::stage::Stage;
 
-/// Number of silent connections, more than the service accepts.
+/// Number of silent connections. The service accepts fewer.
 const SILENT_CONNECTIONS: usize = 9_000;
-/// Number of client addresses. With several, no address exceeds the limit of connections per
-/// address.
+/// Number of client addresses. The connections are spread over them, so that no address exceeds the
+/// limit of connections for each address.
 const ADDRESSES: usize = 5;
-/// Number of files that this process needs for other purposes.
+/// Number of open files that this process needs besides the connections.
 const RESERVED_FILES: usize = 1_000;
-/// Number of connections whose client does not read.
+/// Number of connections whose client does not read the responses.
 const UNREAD_CONNECTIONS: usize = 40;
-/// Streams of one HTTP/2 connection, as many as the service permits.
+/// Number of streams of one HTTP/2 connection. The service permits no more.
 const STREAMS: u8 = 32;
-/// Number of requests that one connection sends without reading a response.
+/// Number of requests that a client sends on one connection without reading a response.
 const PIPELINED_REQUESTS: usize = 200;
-/// Number of connections with an endless body.
+/// Number of connections on which a client sends an endless body.
 const SLOW_CONNECTIONS: usize = 500;
-/// The pause between two bytes.
+/// The pause between two bytes of an endless body.
 const BYTE_INTERVAL: Duration = Duration::from_millis(250);
 /// The pause before a closed connection is opened again.
 const REOPEN_DELAY: Duration = Duration::from_millis(250);
@@ -38,7 +39,7 @@ const REOPEN_DELAY: Duration = Duration::from_millis(250);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const DOCUMENT: &str = "/api/v1/openapi.json";
 
-/// The number of open connections: now, at most, and in total.
+/// The number of open connections: the current number, the highest number so far, and the total.
 #[derive(Debug, Default)]
 pub struct ConnectionCounter {
     now: AtomicUsize,
@@ -46,7 +47,7 @@ pub struct ConnectionCounter {
     total: AtomicUsize,
 }
 
-/// An open connection. [`ConnectionCounter`] counts it until it is dropped.
+/// An open connection. [`ConnectionCounter`] counts it as open until it is dropped.
 struct CountedConnection(Arc<ConnectionCounter>);
 
 impl ConnectionCounter {
@@ -72,7 +73,7 @@ impl Drop for CountedConnection {
     }
 }
 
-/// The behaviour of a client after its first bytes.
+/// What a client does after it has sent its first bytes.
 #[derive(Clone, Copy)]
 pub enum ClientBehaviour {
     /// Reads, and sends nothing more.
@@ -81,8 +82,7 @@ pub enum ClientBehaviour {
     Dribbles(&'static [u8]),
 }
 
-/// Opens a connection from one of several loopback addresses, and keeps it until the server closes
-/// it.
+/// Opens a connection from one of several loopback addresses, and waits until the server closes it.
 pub async fn keep_open(
     address: SocketAddr,
     number: usize,
@@ -125,7 +125,8 @@ pub async fn silence(stage: &mut Stage) -> anyhow::Result<String> {
     open_silent(stage, SILENT_CONNECTIONS).await
 }
 
-/// Opens connections that send nothing or a few bytes, and opens each again when it is closed.
+/// Opens connections on which the client sends nothing or a few bytes. Opens a new connection when
+/// the server closes one.
 pub async fn open_silent(stage: &mut Stage, count: usize) -> anyhow::Result<String> {
     let (address, open) = (
         stage.server.target.address()?,
@@ -148,13 +149,13 @@ pub async fn open_silent(stage: &mut Stage, count: usize) -> anyhow::Result<Stri
     Ok(counter.describe("connections"))
 }
 
-/// Returns the bytes that open an HTTP/2 connection with closed windows and request `path` on every
-/// stream.
+/// Returns the bytes that open an HTTP/2 connection with flow-control windows of zero and request
+/// `path` on every stream.
 fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
-    // SETTINGS: an initial window of zero.
+    // The SETTINGS frame sets an initial window of zero.
     let mut bytes = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();
-    // GET, http, and three literals without Huffman coding: the path, the authority, the
-    // credential.
+    // The header block: GET, the scheme http, and three literals without Huffman coding for the
+    // path, the authority and the credential.
     let mut block = vec![0x82, 0x86];
     let bearer = format!("Bearer {token}");
     for (name, value) in [
@@ -167,14 +168,15 @@ fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     }
     let length = u8::try_from(block.len())?;
     for number in 0..STREAMS {
-        // HEADERS, with the flags that end the headers and the stream.
+        // The HEADERS frame has the flags that end the headers and the stream.
         bytes.extend([0, 0, length, 1, 5, 0, 0, 0, 2 * number + 1]);
         bytes.extend(&block);
     }
     Ok(bytes)
 }
 
-/// Opens connections, in both protocols, that request something and do not read the response.
+/// Opens connections, over HTTP/1.1 and HTTP/2, on which the client requests `path` and does not
+/// read the response.
 async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<String> {
     let (address, open) = (
         stage.server.target.address()?,
@@ -188,8 +190,8 @@ async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<
     let end = stage.begin();
     let counter = open.clone();
     crowd(UNREAD_CONNECTIONS, end, move |number, _| {
-        // Half of the clients read frames but keep the windows closed, so no body arrives. The
-        // others read nothing.
+        // Half of the clients read frames, but their windows stay at zero, so no body arrives. The
+        // other clients read nothing.
         let (bytes, behaviour) = if number % 2 == 0 {
             (&streams, ClientBehaviour::Listens)
         } else {

@@ -1,4 +1,4 @@
-//! Many clients that do the same thing at once.
+//! Many clients that repeat the same action at the same time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ const MAX_ROUNDS: u64 = 1_000_000;
 /// The pause of a client after a request without a response.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The number of responses by status. 0 means no response.
+/// The number of responses with each status. Status 0 counts the requests without a response.
 pub type Tally = BTreeMap<u16, u64>;
 
-/// Lets `count` clients repeat `act` until a deadline. `act` takes the number of the client and of
-/// its round, and returns the status of the response, if there was one. Rounds that are running at
-/// the deadline are cancelled.
+/// Starts `count` clients. Each repeats `act` until a deadline. `act` takes the number of the
+/// client and the number of the round. It returns the status of the response, if there was a
+/// response. Rounds that are in progress at the deadline are cancelled.
 pub async fn crowd<F>(
     count: usize,
     deadline: Instant,
@@ -49,7 +49,7 @@ where
     total
 }
 
-/// Formats a tally, such as `1,200 × 201, 3 × 503`.
+/// Formats a tally. An example is `1,200 × 201, 3 × 503`.
 pub fn describe(tally: &Tally) -> String {
     let parts = tally.iter().map(|(status, count)| match status {
         0 => format!("{} unanswered", grouped(*count)),
@@ -58,7 +58,7 @@ pub fn describe(tally: &Tally) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Formats a number with its digits in groups of three.
+/// Formats a number with a comma before every group of three digits.
 pub fn grouped(number: u64) -> String {
     match (number / 1_000, number % 1_000) {
         (0, rest) => rest.to_string(),

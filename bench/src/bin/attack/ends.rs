@@ -1,4 +1,4 @@
-//! Servers that are killed or stopped, and a server whose log is not read.
+//! Attacks in which the server is killed or stopped, or in which nobody reads its log.
 
 use std::time::{Duration, Instant};
 
@@ -12,19 +12,20 @@ use crate::caller::Caller;
 use crate::crowd::{Tally, crowd, describe, grouped};
 use crate::stage::Stage;
 
-/// Number of the neighbour's clients that write and read during the attack.
+/// Number of the neighbour's clients that write and read at the same time.
 const WRITERS: usize = 8;
-/// The shortest lifetime of a server.
+/// The shortest time from the start of a server until it is killed or stopped.
 const MIN_LIFETIME: Duration = Duration::from_millis(2_500);
-/// The time limit of an orderly stop.
+/// The time limit of a stop by SIGTERM.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
-/// Lets a neighbour write and read as fast as possible.
+/// Starts clients of a neighbour that write and read as fast as possible.
 fn load(key: Caller, keys: Keys, deadline: Instant) -> JoinHandle<Tally> {
     tokio::spawn(crowd(WRITERS, deadline, move |number, _| {
         let (key, name) = (key.clone(), keys.next().to_string());
         async move {
-            // No list contains the created texts, so the lists that are read keep their length.
+            // The texts that are created here are in none of the lists that are read, so these
+            // lists do not grow.
             let response = if number % 2 == 0 {
                 let text = json!({ "sourceTable": "manual", "text": name }).to_string();
                 key.send(
@@ -43,7 +44,7 @@ fn load(key: Caller, keys: Keys, deadline: Instant) -> JoinHandle<Tally> {
     }))
 }
 
-/// Returns a lifetime, with a random part.
+/// Returns a time from the start of a server until its end. A part of the time is random.
 fn lifetime(keys: &Keys) -> Duration {
     MIN_LIFETIME + Duration::from_millis(u64::from(keys.next().as_bytes()[0]) * 4)
 }

@@ -1,5 +1,5 @@
-//! Attacks on resources with a total limit: memory for unfinished requests, disk, registered
-//! clients, open files.
+//! Attacks on resources that the server limits in total: memory for unfinished requests, disk,
+//! registered clients, open files.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::connections::{ClientBehaviour, ConnectionCounter, keep_open, open_sil
 use crate::crowd::{crowd, describe, grouped};
 use crate::stage::Stage;
 
-/// The server's limit of address space in the scenario of unfinished bodies, in bytes.
+/// The limit of the server's address space in the scenario of unfinished bodies, in bytes.
 pub const ADDRESS_SPACE: u64 = 1_500_000_000;
-/// The server's limit of open files in the scenario of few files: the usual soft limit of a
-/// service.
+/// The limit of the server's open files in the scenario of few files. A service usually has this
+/// soft limit.
 pub const FEW_FILES: u64 = 1_024;
 
-/// Number of HTTP/1.1 connections with an unfinished body, the length that each announces, and the
-/// number of bytes that each sends.
+/// Number of HTTP/1.1 connections with an unfinished body, the length that each request announces,
+/// and the number of bytes that each connection sends.
 const HTTP1_CONNECTIONS: usize = 1_500;
 const ANNOUNCED_LENGTH: usize = 1_048_000;
 const SENT_BYTES: usize = 1_040_000;
@@ -31,22 +31,24 @@ const SENT_BYTES: usize = 1_040_000;
 const HTTP2_CONNECTIONS: usize = 220;
 const STREAMS: u8 = 32;
 const STREAM_BYTES: usize = 2_000;
-/// The time limit for memory to fall after the attack, and the permitted rise over memory at rest,
-/// in MiB. The rise is for pages that the C library keeps between objects in use.
+/// The time after the attack in which the server's memory must fall, and how much it may then
+/// exceed the memory before the attack, in MiB. The C library does not return free pages between
+/// objects in use, so some excess is permitted.
 const MEMORY_DEADLINE: Duration = Duration::from_secs(10);
 const MAX_MEMORY_RISE: f64 = 32.0;
-/// Number of steps of one stay with files, the size of a file, and the number of concurrent
-/// uploads.
+/// Number of steps of one stay that get files, the size of a file, and the number of uploads at the
+/// same time.
 const STEPS: usize = 12;
 const FILE_SIZE: usize = 10_000_000;
 const CONCURRENT_UPLOADS: usize = 8;
-/// Number of networks that register clients, and number of addresses in each.
+/// Number of networks whose clients register, and number of addresses in each network.
 const NETWORKS: u8 = 4;
 const ADDRESSES: u8 = 50;
 /// Number of silent connections to a server with few files.
 const SILENT_CONNECTIONS: usize = 1_500;
 
-/// Sends endless bodies without a credential, in both protocols. Then checks the server's memory.
+/// Sends endless bodies without a credential, over HTTP/1.1 and HTTP/2. Then checks the server's
+/// memory.
 pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let (address, open) = (
         stage.server.target.address()?,
@@ -98,17 +100,19 @@ pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     ))
 }
 
-/// Returns the bytes that open an HTTP/2 connection and begin a body on every stream.
+/// Returns the bytes that open an HTTP/2 connection and begin an unfinished body on every stream.
 fn unfinished_streams() -> anyhow::Result<Vec<u8>> {
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
-    // POST, http, and two literals without Huffman coding: the path and the authority.
+    // The header block: POST, the scheme http, and two literals without Huffman coding for the path
+    // and the authority.
     let mut block = vec![0x83, 0x86];
     for (name, value) in [(0x04, "/console/sign-in"), (0x01, "x")] {
         block.extend([name, u8::try_from(value.len())?]);
         block.extend(value.as_bytes());
     }
     for number in 0..STREAMS {
-        // HEADERS, with the flag that ends the headers but not the stream, and then DATA.
+        // The HEADERS frame has the flag that ends the headers, but not the flag that ends the
+        // stream. A DATA frame follows.
         bytes.extend([
             0,
             0,
@@ -152,8 +156,8 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
         let (caller, paths, content) = (caller.clone(), paths.clone(), content.clone());
         async move {
             let step = (number + usize::try_from(round).ok()? * CONCURRENT_UPLOADS) % paths.len();
-            // The content of each file is different, so the server does not treat a file as a
-            // repeated upload.
+            // The content of each file is different. The server would treat a file with equal
+            // content as a repetition of an earlier upload.
             let head = format!("--XX\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\ncontent-type: application/pdf\r\n\r\n%PDF-1.7 {number} {round} ");
             let body = [head.as_bytes(), &content, b"\r\n--XX--\r\n"].concat();
             let request = caller.send_form(&paths[step], "multipart/form-data; boundary=XX", body.into());
@@ -180,8 +184,8 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
     ))
 }
 
-/// Registers clients from many addresses of four networks. Then a client from another network
-/// registers.
+/// Registers clients from many addresses of four networks. Then checks that a client from another
+/// network can register.
 pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     let address = stage.server.target.address()?;
     let end = stage.begin();
@@ -210,7 +214,7 @@ pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     ))
 }
 
-/// Registers a client from an address. Returns the status of the response.
+/// Registers a client, with `source` as the client's address. Returns the status of the response.
 async fn register(server: SocketAddr, source: Ipv4Addr) -> anyhow::Result<u16> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((source, 0).into())?;
@@ -228,7 +232,7 @@ async fn register(server: SocketAddr, source: Ipv4Addr) -> anyhow::Result<u16> {
     Ok(text.split(' ').nth(1).context("no status")?.parse()?)
 }
 
-/// Opens more silent connections than the server has files for.
+/// Opens more silent connections than the server may have open files.
 pub async fn few_files(stage: &mut Stage) -> anyhow::Result<String> {
     let description = open_silent(stage, SILENT_CONNECTIONS).await?;
     Ok(format!("{description}, {} open files", grouped(FEW_FILES)))

@@ -1,11 +1,11 @@
-//! The attack: runs a server of its own, on loopback only, and simulates what a hostile client, a
-//! hostile neighbour or a failing machine can do to others.
+//! The attack: starts its own server, on loopback only, and simulates what a hostile client, a
+//! hostile neighbour or a failing machine can do to other organizations.
 //!
 //! In each scenario, a *victim* organization writes with idempotency keys and reads, twenty times a
-//! second, during an attack by others. Afterwards, every acknowledged write is checked. The
-//! attacker and the victim run in this process, on the same machine as the server, so all measured
-//! times are upper bounds. The table is written to standard output, the progress to standard error.
-//! The exit code is 1 if anything was lost, applied twice or answered wrongly.
+//! second, while others attack. Afterwards, every acknowledged write is checked. The attacker and
+//! the victim run in this process, on the same machine as the server, so all measured times are
+//! upper bounds. The table is written to standard output, the progress to standard error. The exit
+//! code is 1 if an acknowledged write was lost or applied twice, or if a response was wrong.
 
 mod caller;
 mod connections;
@@ -34,8 +34,8 @@ use tokio_rustls::rustls::crypto::ring;
 use crate::stage::{Scenario, ScenarioSettings};
 use crate::table::Row;
 
-/// The time beyond the planned length that a scenario may take, including its set-up and its final
-/// check.
+/// How much longer than planned a scenario may take. This time includes the scenario's set-up and
+/// its final check.
 const GRACE_PERIOD: Duration = Duration::from_secs(300);
 
 /// Attack a server of its own, and report the effects on others.
@@ -58,7 +58,7 @@ struct AttackCli {
 
 fn main() -> anyhow::Result<ExitCode> {
     let cli = AttackCli::parse();
-    // Fails if a provider was installed before, which serves the same purpose.
+    // Fails if this process already has a default provider, which serves the same purpose.
     drop(ring::default_provider().install_default());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -67,7 +67,7 @@ fn main() -> anyhow::Result<ExitCode> {
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
             // A signal makes this function return an error instead of killing the process. So the
-            // servers that this program has started are stopped too.
+            // servers that this program has started are stopped as well.
             _ = terminate.recv() => bail!("terminated by a signal"),
             interrupted = tokio::signal::ctrl_c() => bail!("interrupted: {interrupted:?}"),
             result = run_scenarios(&cli) => result,
@@ -106,8 +106,8 @@ async fn run_scenarios(cli: &AttackCli) -> anyhow::Result<(String, Vec<Row>)> {
         .collect();
     ensure!(!scenarios.is_empty(), "no scenario has such a name");
     let length = Duration::from_secs(cli.seconds) / u32::try_from(scenarios.len())?;
-    // The system's directory for temporary files is not suitable: if it is in memory, a commit
-    // costs nothing.
+    // The system's directory for temporary files may be in memory. A commit would cost nothing
+    // there, so another directory is used.
     let scratch = tempfile::Builder::new()
         .prefix("vestibule-attack-")
         .tempdir_in(directory)?;

@@ -1,4 +1,4 @@
-//! Neighbours: organizations and a guest that send permitted requests, but far too many.
+//! Neighbours: organizations and a guest that send permitted requests, but far too many of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,25 +19,28 @@ use crate::stage::Stage;
 pub const MANUALS: &str = "/api/v1/portal-manuals";
 const PORTALS: &str = "/api/v1/portals";
 
-/// Number of clients whose bodies are refused, and the length of these bodies.
+/// Number of clients whose request bodies are refused, and the length in bytes of each body.
 const REFUSED_CLIENTS: usize = 6;
 const BODY_LENGTH: usize = 590_000;
-/// Number of manuals in a heavy list.
+/// Number of manuals in the list that is costly to read.
 const HEAVY_MANUALS: usize = 300;
-/// Number of clients that read the heavy list at the same time.
+/// Number of clients that read the costly list at the same time.
 const READERS: usize = 20;
-/// The pause between two changes of the heavy list.
+/// The pause between two changes of a manual in the costly list.
 const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
-/// Number of properties that move to another portal, and number of clients that move them.
+/// Number of properties that are assigned to another portal, and number of clients that reassign
+/// them at the same time.
 const PROPERTIES: usize = 20_000;
 const MOVERS: usize = 4;
-/// Number of clients that send messages for one guest, and the limit of messages of a stay.
+/// Number of clients that send messages in the name of one guest, and the maximum number of
+/// messages of a stay.
 const GUESTS: usize = 16;
 const MAX_MESSAGES: usize = 200;
-/// Number of events in a sync whose receiver hangs, and the limit of all such events.
+/// Number of events that one sync causes for a hanging receiver, and the maximum number of all
+/// these events.
 const EVENTS_PER_SYNC: usize = 500;
 const MAX_EVENTS: usize = 100_000;
-/// Number of deliveries in a log that is deleted.
+/// Number of deliveries in the log of a subscription that is deleted.
 const LOG_LENGTH: usize = 10_000;
 
 /// Makes a request and returns the status of the response.
@@ -49,8 +52,8 @@ async fn status(caller: Caller, method: Method, path: Arc<str>, body: Bytes) -> 
         .map(|response| response.status)
 }
 
-/// Returns a step with a body of the maximum length. The only invalid parts of the step are the ids
-/// of its texts, which do not exist.
+/// Returns a step with a body of the maximum length. Only the ids of the step's texts are invalid,
+/// because these texts do not exist.
 fn large_step(neighbour: &Organization) -> Value {
     let option = json!({ "nameMlTextId": neighbour.new_id() });
     let options: Vec<_> = std::iter::repeat_n(option, 100).collect();
@@ -94,7 +97,7 @@ pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     ))
 }
 
-/// Creates manuals of the maximum length. Returns the length of their list in bytes.
+/// Creates manuals of the maximum length. Returns the length in bytes of the list of all manuals.
 pub async fn heavy_list(neighbour: &Organization) -> anyhow::Result<u64> {
     for number in 0..HEAVY_MANUALS {
         let text = "Long ago. ".repeat(500);
@@ -124,7 +127,7 @@ pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
     let reading = crowd(READERS, end, move |_, _| {
         status(reader.clone(), Method::GET, list.clone(), Bytes::new())
     });
-    // A change invalidates the cached response.
+    // Each change of a manual invalidates the cached response.
     let changing = crowd(1, end, move |_, round| {
         let (key, manual) = (key.clone(), manual.clone());
         async move {
@@ -177,7 +180,7 @@ pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
     let guest = stage.neighbour.key.clone();
     let end = stage.begin();
     let tally = crowd(GUESTS, end, move |number, _| {
-        // Every fourth client reads the messages.
+        // Every fourth client reads the messages instead of sending one.
         let (method, body) = if number % 4 == 3 {
             (Method::GET, Bytes::new())
         } else {
@@ -202,8 +205,8 @@ pub async fn messages(stage: &mut Stage) -> anyhow::Result<String> {
     ))
 }
 
-/// Starts a receiver that accepts connections and sends nothing. Returns its URL and a counter of
-/// the connections.
+/// Starts a receiver that accepts connections and sends no response. Returns its URL and a counter
+/// of the connections.
 async fn start_hanging_receiver(
     receiver_tasks: &mut JoinSet<()>,
 ) -> anyhow::Result<(String, Arc<AtomicU64>)> {
@@ -216,7 +219,8 @@ async fn start_hanging_receiver(
         while let Ok((stream, _)) = listener.accept().await {
             counter.fetch_add(1, Ordering::Relaxed);
             streams.push(stream);
-            // The service closes a connection after 10 s and has fewer deliveries under way.
+            // The service closes each connection after 10 s and has fewer deliveries at the same
+            // time, so the oldest stream is already closed.
             if streams.len() > 4_096 {
                 streams.remove(0);
             }

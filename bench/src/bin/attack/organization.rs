@@ -1,4 +1,4 @@
-//! Organizations: the victim, and the neighbours that attack.
+//! Organizations in an attack: the victim, and the neighbours that attack it.
 
 use anyhow::Context as _;
 use bench::keys::Keys;
@@ -12,12 +12,12 @@ use crate::caller::Caller;
 /// The maximum number of records in one sync.
 const BATCH: usize = 10_000;
 
-/// An organization with one property, and the callers that act in it.
+/// An organization with one property, and callers with its credentials.
 #[derive(Debug, Clone)]
 pub struct Organization {
     /// The path of the organization in the platform interface.
     pub path: String,
-    /// A caller of the platform interface.
+    /// A caller of the platform interface, with the platform's key.
     pub platform: Caller,
     /// A caller with an API key that has all permissions.
     pub key: Caller,
@@ -27,7 +27,7 @@ pub struct Organization {
 }
 
 impl Organization {
-    /// Sets up the organization.
+    /// Creates the organization, its property and its API key.
     pub async fn new(platform: Caller, keys: Keys) -> anyhow::Result<Self> {
         let (path, flat) = (
             format!("/platform/v1/organizations/{}", keys.next()),
@@ -64,7 +64,7 @@ impl Organization {
         ))
     }
 
-    /// Sends records as the platform, in syncs of at most `BATCH` records.
+    /// Sends records in the platform's name, in syncs of at most `BATCH` records.
     pub async fn sync(&self, records: &[Value]) -> anyhow::Result<()> {
         for records in records.chunks(BATCH) {
             self.platform
@@ -89,7 +89,7 @@ impl Organization {
         Ok(ids)
     }
 
-    /// Creates tasks, each of which is an event.
+    /// Creates tasks. Each new task is an event for webhooks.
     pub async fn tasks(&self, count: usize) -> anyhow::Result<()> {
         let data =
             json!({ "propertyId": self.flat, "title": "Change the linen", "status": "open" });
@@ -99,7 +99,7 @@ impl Organization {
         self.sync(&tasks).await
     }
 
-    /// Creates a reservation. Returns its id and the token of its guest link.
+    /// Creates a reservation. Returns its id and the token of the guest link.
     pub async fn stay(&self) -> anyhow::Result<(Uuid, String)> {
         let id = self.keys.next();
         let data = json!({
@@ -125,7 +125,8 @@ impl Organization {
         ))
     }
 
-    /// Subscribes a receiver to new tasks. Returns the id of the subscription.
+    /// Creates a subscription to new tasks, with `url` as its receiver. Returns the id of the
+    /// subscription.
     pub async fn subscribe(&self, url: &str) -> anyhow::Result<String> {
         self.key
             .create(
@@ -135,13 +136,13 @@ impl Organization {
             .await
     }
 
-    /// Returns an unused id.
+    /// Returns an id that was not used before.
     pub fn new_id(&self) -> Uuid {
         self.keys.next()
     }
 }
 
-/// Returns a record in the form that a sync sends.
+/// Returns a record in the form in which a sync sends it.
 pub fn record(kind: &str, id: Uuid, data: Value) -> Value {
     json!({ "kind": kind, "id": id, "data": data })
 }

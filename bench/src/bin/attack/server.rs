@@ -1,4 +1,4 @@
-//! The attacked server: a process that may end, and restarts on the same database.
+//! The attacked server: a process that may end and can be restarted on the same database.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, PipeReader};
@@ -14,26 +14,26 @@ use tempfile::TempDir;
 
 /// The platform key of the attacked server.
 pub const PLATFORM_KEY: &str = "pk_attack";
-/// The time after which an orderly stop counts as failed.
+/// The time after which an orderly stop (SIGTERM) counts as failed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
-/// Texts in the log of a server that show a defect.
+/// Texts that appear in a server's log only if the server has a defect.
 const DEFECT_TEXTS: [&str; 3] = [
     "panicked",
     "\"message\":\"failed\"",
     "could not be rolled back",
 ];
 
-/// Limits of the operating system for the server's process. `None` means no limit.
+/// The limits that the operating system sets for the server's process. `None` means no limit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
-    /// Address space, in bytes.
+    /// Maximum size of the address space, in bytes.
     pub address_space: Option<u64>,
-    /// Open files, soft and hard limit.
+    /// Maximum number of open files, as both the soft and the hard limit.
     pub open_files: Option<u64>,
 }
 
 impl Limits {
-    /// Returns a command that applies the limits and then runs the program.
+    /// Returns a command that sets the limits and then runs the program.
     fn command(self, program: &Path) -> Command {
         let mut limits = String::new();
         if let Some(bytes) = self.address_space {
@@ -53,7 +53,7 @@ impl Limits {
     }
 }
 
-/// The address and process id of the running server.
+/// The address and process id of the server that is running now.
 #[derive(Debug, Clone, Default)]
 pub struct Target(Arc<Mutex<Option<(SocketAddr, u32)>>>);
 
@@ -69,12 +69,12 @@ impl Target {
             .context("no server was started")
     }
 
-    /// Returns the address on which the server listens.
+    /// Returns the address on which the server listens now.
     pub fn address(&self) -> anyhow::Result<SocketAddr> {
         Ok(self.get()?.0)
     }
 
-    /// Returns the memory that the server occupies, in MiB.
+    /// Returns the resident memory of the server's process, in MiB.
     pub fn resident(&self) -> anyhow::Result<f64> {
         machine::resident(self.get()?.1)
     }
@@ -87,7 +87,7 @@ pub struct AttackedServer {
     command: Command,
     running: Running,
     log: PathBuf,
-    /// The reading end of a log pipe that nobody reads. The pipe stays open until this is dropped.
+    /// The reading end of the log pipe, from which nobody reads. Dropping it would close the pipe.
     _unread: Option<PipeReader>,
     _directory: TempDir,
 }
@@ -105,7 +105,7 @@ impl Drop for Running {
 
 impl AttackedServer {
     /// Starts the server on `database`, or on a new SQLite database inside `scratch`. The server
-    /// logs to a file, or to a pipe that nobody reads.
+    /// writes its log to a file, or to a pipe that nobody reads.
     pub fn start(
         binary: &Path,
         scratch: &Path,
@@ -135,8 +135,8 @@ impl AttackedServer {
             "127.0.0.0/8",
         ]);
         command.args(["--database-url", database.unwrap_or(&new_database)]);
-        // The rate limits are disabled, so that they do not stop an attack. The rate limit for
-        // guests remains.
+        // Rate limits would stop some attacks, so they are disabled. The rate limit for guests
+        // stays enabled.
         command.args([
             "--rate-limit-per-minute",
             "0",

@@ -1,4 +1,4 @@
-//! The scenarios, and the code that runs one.
+//! The scenarios of the attack, and the function that runs one of them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::table::Row;
 use crate::victim::Victim;
 use crate::{connections, ends, limits, neighbours, swapped};
 
-/// The maximum number of findings that are printed to standard error.
+/// The maximum number of a scenario's findings that are printed to standard error.
 const MAX_PRINTED_FINDINGS: usize = 5;
 
-/// The settings that all scenarios share.
+/// The settings that are the same for all scenarios.
 pub struct ScenarioSettings {
     binary: PathBuf,
     scratch: PathBuf,
@@ -46,7 +46,7 @@ impl ScenarioSettings {
     }
 }
 
-/// An attack. Its name in the table is the serialized form.
+/// An attack. Its serialized form is its name in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
 pub enum Scenario {
     #[strum(serialize = "no attack, for comparison")]
@@ -90,7 +90,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// Runs the attack. Returns a description of the load.
+    /// Runs the attack. Returns a description of the load for the table.
     async fn attack(self, stage: &mut Stage) -> anyhow::Result<String> {
         match self {
             Self::Nothing => {
@@ -118,7 +118,7 @@ impl Scenario {
         }
     }
 
-    /// Returns the limits of the operating system for the server.
+    /// Returns the limits that the operating system sets for the server in this scenario.
     fn limits(self) -> Limits {
         match self {
             Self::UnfinishedBodies => Limits {
@@ -134,33 +134,33 @@ impl Scenario {
     }
 }
 
-/// A server with a victim and a neighbour.
+/// A server with a victim and a neighbour on it.
 pub struct Stage {
     pub server: AttackedServer,
     pub victim: Arc<Victim>,
     pub neighbour: Organization,
     pub keys: Keys,
-    /// Defects that the attack found.
+    /// Descriptions of the defects that the attack found.
     pub defects: Vec<String>,
     length: Duration,
     victim_work: Option<(JoinHandle<()>, watch::Sender<bool>)>,
 }
 
 impl Stage {
-    /// Starts the victim's regular work. Returns the time when the attack must end.
+    /// Starts the victim's regular requests. Returns the time when the attack must end.
     pub fn begin(&mut self) -> Instant {
         let (end, stop) = watch::channel(false);
         self.victim_work = Some((tokio::spawn(self.victim.clone().work(stop)), end));
         Instant::now() + self.length
     }
 
-    /// Returns a caller of the platform interface.
+    /// Returns a caller of the platform interface, with the platform's key.
     pub fn platform(&self) -> Caller {
         self.neighbour.platform.clone()
     }
 }
 
-/// Runs a scenario on a server of its own.
+/// Runs a scenario on a new server.
 pub async fn run_scenario(settings: &ScenarioSettings, scenario: Scenario) -> anyhow::Result<Row> {
     let ScenarioSettings {
         binary,

@@ -14,12 +14,12 @@ use crate::organization::{Organization, record};
 use crate::stage::Stage;
 
 const MANUALS: &str = "/api/v1/portal-manuals";
-/// The maximum number of an attacker's requests.
+/// The maximum number of requests that an attacker sends.
 const MAX_REQUESTS: u64 = 1_000_000;
-/// The pause between two rounds.
+/// The pause between two rounds of an attacker.
 const ROUND_DELAY: Duration = Duration::from_millis(20);
 
-/// Creates one object of every kind with an id. Returns the ids.
+/// Creates one object of every type that has an id. Returns the ids.
 async fn create_objects(victim: &Organization) -> anyhow::Result<Vec<String>> {
     let (stay, _) = victim.stay().await?;
     let [group, tag, task, device, review] = [(); 5].map(|()| victim.new_id());
@@ -64,7 +64,7 @@ async fn create_objects(victim: &Organization) -> anyhow::Result<Vec<String>> {
     Ok(ids)
 }
 
-/// Returns the method and path of every operation on an object with an id.
+/// Returns the method and path of every operation on an object that has an id.
 async fn operations(caller: &Caller) -> anyhow::Result<Vec<(Method, String)>> {
     let document: Value = serde_json::from_slice(&caller.get("/api/v1/openapi.json").await?.body)?;
     let mut operations_with_id = Vec::new();
@@ -88,7 +88,7 @@ async fn operations(caller: &Caller) -> anyhow::Result<Vec<(Method, String)>> {
     Ok(operations_with_id)
 }
 
-/// Returns the path with `id` as the value of its parameters, except `en` for a language.
+/// Replaces the parameters of a path by `id`, except a language, which becomes `en`.
 fn path_with_id(path: &str, id: &str) -> String {
     let parts = path.split('/').map(|part| match part {
         "{language}" => "en",
@@ -98,7 +98,7 @@ fn path_with_id(path: &str, id: &str) -> String {
     format!("/api/v1{}", parts.collect::<Vec<_>>().join("/"))
 }
 
-/// Creates two access tokens of one member and one app, one for each organization.
+/// Creates two access tokens for the same member and the same app, one for each organization.
 async fn member_tokens(
     platform: &Caller,
     organizations: [&Organization; 2],
@@ -142,8 +142,8 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
     let victim = stage.victim.organization.clone();
     let ids = create_objects(&victim).await?;
     let operations = operations(&victim.key).await?;
-    // First the owner reads each path with one of the ids, because a 404 proves nothing if the path
-    // never returns an object.
+    // First the owner reads each path with every id. If the owner gets no object at a path, a 404
+    // for the attacker at this path proves nothing.
     for (_, path) in operations
         .iter()
         .filter(|(method, _)| method == Method::GET)
@@ -152,7 +152,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
         for id in &ids {
             is_readable |= victim.key.get(&path_with_id(path, id)).await?.status == 200;
         }
-        // The victim creates its first manual later, so no manual can be read yet.
+        // The victim creates its first manual later than this, so no manual can be read yet.
         ensure!(
             is_readable || path == "/portal-manuals/{id}",
             "no object can be read at {path}"
@@ -183,7 +183,7 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                     .await
                 {
                     // The attacker must get 404. A request other than a read may get 400, because
-                    // its body is checked before its object is read.
+                    // the server checks its body before it looks for the object.
                     Ok(response) if response.status == 404 || response.status == 503 => {}
                     Ok(response) if method != Method::GET && response.status == 400 => {}
                     Ok(response) => stage.defects.push(format!(
@@ -195,8 +195,8 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                 }
             }
         }
-        // Sends the victim's key and body in the neighbour's organization, and one key of one
-        // member in both organizations.
+        // The attacker sends the victim's key and body to the neighbour's organization. Then one
+        // member sends one key to both organizations.
         let body = json!({ "nickname": last_write.key, "title": "Wi-Fi" }).to_string();
         let response = attacker
             .send(Method::POST, MANUALS, Some(&last_write.key), body.into())

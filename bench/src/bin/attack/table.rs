@@ -1,4 +1,4 @@
-//! The table of results.
+//! The table with the results of all scenarios.
 
 use std::fmt::{Display, Formatter, Result, Write as _};
 
@@ -11,25 +11,25 @@ use crate::crowd::grouped;
 pub struct Row {
     /// The name of the scenario.
     pub what: &'static str,
-    /// A description of the attacker's load.
+    /// A description of the load that the attacker caused.
     pub load: String,
-    /// The maximum memory of the server, in MiB.
+    /// The maximum memory of the server during the attack, in MiB.
     pub memory: f64,
-    /// The times of the victim's requests, in milliseconds.
+    /// The times of the victim's requests from sending to the response, in milliseconds.
     pub times: Vec<f64>,
-    /// The number of the victim's requests without a response, or with a response that asks the
-    /// client to try again.
+    /// The number of the victim's requests that got no response, or a response that asks the client
+    /// to try again.
     pub refused: u64,
     /// The number of acknowledged writes that are missing.
     pub lost: usize,
     /// The number of writes that were applied more than once.
     pub duplicates: usize,
-    /// The number of all other defects.
+    /// The number of defects other than lost and duplicate writes.
     pub wrong: usize,
 }
 
 impl Row {
-    /// Returns whether the table shows no loss, no duplicate and no other defect.
+    /// Returns whether this row shows no loss, no duplicate and no other defect.
     pub const fn is_clean(&self) -> bool {
         self.lost == 0 && self.duplicates == 0 && self.wrong == 0
     }

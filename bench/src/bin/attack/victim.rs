@@ -1,5 +1,5 @@
-//! The victim: an organization that makes requests during an attack. Afterwards, it checks that
-//! every acknowledged write exists.
+//! The victim: an organization that makes requests during an attack. After the attack, it checks
+//! that every acknowledged write exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,19 +16,19 @@ use tokio::task::JoinSet;
 use crate::caller::{CallResponse, Caller};
 use crate::organization::Organization;
 
-/// The interval of rounds. In each round, the victim requests `/healthz`, makes a write, and reads
-/// that write.
+/// The time from the start of a round to the start of the next. In each round, the victim requests
+/// `/healthz`, makes a write, and reads the written object.
 const PACE: Duration = Duration::from_millis(50);
-/// The maximum number of rounds that run at the same time.
+/// The maximum number of rounds that are in progress at the same time.
 const MAX_ROUNDS: usize = 400;
-/// The pause before a write is repeated with its key.
+/// The pause before a write is sent again with its idempotency key.
 const REPEAT_DELAY: Duration = Duration::from_millis(200);
-/// How long the victim repeats a write without a response, and how long the final check repeats a
-/// request.
+/// For how long the victim sends a write again that got no response, and for how long the final
+/// check sends a request again.
 const REPEAT_LIMIT: Duration = Duration::from_secs(60);
-/// The number of rounds between two readings of the server's memory.
+/// The number of rounds from one reading of the server's memory to the next.
 const ROUNDS_PER_MEMORY_READING: u32 = 5;
-/// The approximate number of keys that are sent again in the final check.
+/// The approximate number of idempotency keys that the final check sends again.
 const REPEATED_KEYS: usize = 200;
 
 const MANUALS: &str = "/api/v1/portal-manuals";
@@ -45,17 +45,17 @@ pub struct Acknowledged {
     answer: Bytes,
 }
 
-/// The victim's observations so far.
+/// The victim's observations since the start of the attack.
 #[derive(Debug, Default)]
 pub struct Record {
     /// The times of the requests, in milliseconds.
     pub times: Vec<f64>,
-    /// The number of requests without a response, or with a response that asks the client to try
+    /// The number of requests that got no response, or a response that asks the client to try
     /// again.
     pub refused: u64,
     /// All writes that the server has acknowledged so far.
     pub acknowledged: Vec<Acknowledged>,
-    /// The keys of writes without a response.
+    /// The idempotency keys of writes that got no response.
     pub unanswered: BTreeSet<String>,
     /// Descriptions of wrong responses.
     pub wrong: Vec<String>,
@@ -71,7 +71,7 @@ pub struct Verdict {
     pub wrong: Vec<String>,
 }
 
-/// An organization that does its regular work during an attack.
+/// An organization that makes regular requests during an attack.
 #[derive(Debug)]
 pub struct Victim {
     pub organization: Organization,
@@ -82,7 +82,7 @@ pub struct Victim {
 
 impl Victim {
     pub fn new(organization: Organization, keys: Keys) -> anyhow::Result<Self> {
-        // The victim has connections of its own, as if it ran on another machine.
+        // The victim uses connections that no other caller uses, as if it ran on another machine.
         let caller = Caller::new(organization.key.target().clone(), organization.key.token())?;
         Ok(Self {
             organization,
@@ -92,7 +92,7 @@ impl Victim {
         })
     }
 
-    /// Returns the observations so far.
+    /// Returns the observations since the start of the attack.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,15 +103,15 @@ impl Victim {
         self.caller.failures()
     }
 
-    /// Starts rounds at a constant rate, however long the responses take. At the stop signal, waits
-    /// for the rounds that are running.
+    /// Starts rounds at a constant rate, however long the responses take. After the stop signal,
+    /// waits until the started rounds have ended.
     pub async fn work(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         let (mut rounds, permits) = (JoinSet::new(), Arc::new(Semaphore::new(MAX_ROUNDS)));
         let mut pace = tokio::time::interval(PACE);
         let mut number = 0_u32;
         loop {
             tokio::select! {
-                // The wait also ends when the sender is dropped.
+                // The wait for the signal also ends when its sender is dropped.
                 _ = stop.changed() => break,
                 _ = pace.tick() => {}
             }
@@ -136,7 +136,8 @@ impl Victim {
         rounds.join_all().await;
     }
 
-    /// Makes a request and records its time. Returns `None` if the request must be repeated.
+    /// Makes a request and records how long it took. Returns `None` if the request must be sent
+    /// again.
     async fn timed(
         &self,
         request: impl Future<Output = anyhow::Result<CallResponse>>,
@@ -169,7 +170,7 @@ impl Victim {
             .await
     }
 
-    /// Repeats a write with one key until there is a response, then reads the object.
+    /// Sends a write again with the same key until there is a response, then reads the object.
     async fn write_and_read(&self, key: String) {
         let started = Instant::now();
         self.record().unanswered.insert(key.clone());
@@ -195,7 +196,8 @@ impl Victim {
         }
     }
 
-    /// Stores the first response to the write with this key.
+    /// Records the first response to the write with this key. The write then no longer counts as
+    /// unanswered.
     fn acknowledge(&self, key: &str, response: CallResponse) {
         let mut record = self.record();
         record.unanswered.remove(key);
@@ -215,7 +217,7 @@ impl Victim {
         }
     }
 
-    /// Repeats a request until its response is final.
+    /// Sends a request again until the response is no longer temporary.
     async fn final_response<F: Future<Output = anyhow::Result<CallResponse>>>(
         &self,
         request: impl Fn() -> F,
@@ -232,11 +234,12 @@ impl Victim {
         bail!("no final response after the attack: {last_result:?}")
     }
 
-    /// Checks every write. Also checks that the victim and a neighbour do not see each other's
-    /// objects.
+    /// Checks that every acknowledged write exists exactly once. Also checks that the victim and a
+    /// neighbour do not see each other's objects.
     pub async fn audit(&self, neighbour: &Organization) -> anyhow::Result<Verdict> {
         let mut verdict = Verdict::default();
-        // Only a repetition of a write with its key shows whether the write was applied.
+        // For a write without a response, only sending it again with its key shows whether it was
+        // applied.
         let unanswered = self.record().unanswered.clone();
         for key in unanswered {
             let response = self.final_response(|| self.write(&key)).await?;
@@ -273,7 +276,7 @@ impl Victim {
         Ok(verdict)
     }
 
-    /// Returns the last acknowledged write.
+    /// Returns the latest acknowledged write.
     pub fn last(&self) -> anyhow::Result<Acknowledged> {
         self.record()
             .acknowledged
@@ -283,7 +286,7 @@ impl Victim {
     }
 }
 
-/// Returns the nicknames in a list.
+/// Returns the nicknames of the objects in a list response.
 fn names(response: &CallResponse) -> Vec<String> {
     let data = response.data();
     data.as_array()
@@ -304,7 +307,7 @@ fn ids(listed: &Value) -> impl Iterator<Item = String> {
         .map(str::to_owned)
 }
 
-/// Compares the acknowledged writes with the objects in a list.
+/// Compares the acknowledged writes with the objects in a list response.
 fn compare(acknowledged: &[Acknowledged], listed: &Value, verdict: &mut Verdict) {
     let mut ids_by_name = BTreeMap::<&str, Vec<&str>>::new();
     for row in listed.as_array().into_iter().flatten() {
