@@ -1,8 +1,8 @@
 //! Sets up an organization of the size of a city: properties, portals, pre-check-in steps, and the
-//! guest of one property. The manuals are in `library.rs`.
+//! guest of one property. The file `library.rs` sets up the manuals.
 //!
 //! Random choices are the same in every run. Steps and portals are assigned only to properties that
-//! exist at every size, so the guest's property has the same steps in organizations of all sizes.
+//! exist in organizations of all sizes. So the guest's property has the same steps in each of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,25 +19,26 @@ use crate::keys::scatter;
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// Number of properties of a city.
+/// Number of properties of an organization of the size of a city.
 pub const CITY_PROPERTIES: u64 = 16_055;
-/// Number of properties of the smaller organization, a tenth of a city.
+/// Number of properties of the smaller organization, a tenth of those of a city.
 pub const SMALL_CITY_PROPERTIES: u64 = 1_605;
-/// Number of pre-check-in steps at every size.
+/// Number of pre-check-in steps of an organization of any size.
 pub const STEPS: u64 = 1_000;
 
 /// Number of property groups.
 pub const GROUPS: u64 = 10;
 pub const TAGS: u64 = 70;
-/// Number of portals. The first one is the default portal. Of the others, the first are assigned to
-/// property groups, the next to tags, the rest to properties.
+/// Number of portals. The first one is the default portal. The next ones are assigned to property
+/// groups, those after them to tags, and the rest to properties.
 const PORTAL_COUNT: u64 = 20;
-/// The minimum number of steps of the stay. With fewer, its view would not be worth measuring.
+/// The minimum number of steps of the measured stay. With fewer steps, the guest's view would not
+/// be worth measuring.
 const MIN_STAY_STEPS: usize = 20;
 /// The maximum number of records in one sync.
 const BATCH: usize = 10_000;
 /// Maximum number of objects that are created at the same time. Writes of one organization run one
-/// after another, but in a common commit.
+/// after another, but are committed together.
 const MAX_CONCURRENT: usize = 16;
 
 const SCOPES: &str = "/api/v1/entity-scopes";
@@ -48,8 +49,8 @@ const CONTRACT: &str = "The flat is for the guests named in the booking and for 
     not on the balcony either, and from 22:00 to 8:00 the stairwell and the patio are quiet. Keys that are lost are replaced at the \
     guest's cost. What breaks is reported on the day it breaks. The flat is left by 11:00, with the windows closed, the dishes done and \
     the rubbish taken to the containers on the corner.";
-/// The questions of a step with additional questions: the type of the answer, the question, and the
-/// options.
+/// The questions of a step with additional questions. Each has the type of its answer, its text,
+/// and the options to choose from.
 const QUESTIONS: [(&str, &str, &[&str]); 5] = [
     (
         "single_select",
@@ -74,7 +75,8 @@ const QUESTIONS: [(&str, &str, &[&str]); 5] = [
     ),
 ];
 
-/// A kind of record: its name, and a number that distinguishes its ids from those of other kinds.
+/// A type of objects: its name as a record kind, and a number that distinguishes its ids from those
+/// of other types.
 #[derive(Clone, Copy)]
 pub struct Kind(pub &'static str, pub u64);
 
@@ -89,8 +91,8 @@ const PORTAL: Kind = Kind("portal_settings", 8);
 const STEP: Kind = Kind("precheck_step", 9);
 
 impl Kind {
-    /// Returns the id of the object with a number. The ids are in random order, like those of the
-    /// platform.
+    /// Returns the id of the object with this number. The ids are in random order, like those that
+    /// the platform assigns.
     pub fn id(self, number: u64) -> Uuid {
         Uuid::from_u64_pair(scatter(number), self.1)
     }
@@ -100,7 +102,7 @@ impl Kind {
     }
 }
 
-/// A deterministic random generator for one object.
+/// A random generator. For the same object it makes the same choices in every run.
 pub struct RandomChoices(u64);
 
 impl RandomChoices {
@@ -114,7 +116,8 @@ impl RandomChoices {
         scatter(self.0) % end
     }
 
-    /// Returns 1 to `max` random ids of the first `count` objects. An id may occur twice.
+    /// Returns between 1 and `max` random ids of the objects with numbers below `count`. An id may
+    /// occur twice.
     pub fn some_of(&mut self, max: u64, count: u64, id: impl Fn(u64) -> Uuid) -> Vec<Uuid> {
         (0..=self.below(max))
             .map(|_| id(self.below(count)))
@@ -122,30 +125,30 @@ impl RandomChoices {
     }
 }
 
-/// An organization, and the requests in it that are measured.
+/// An organization, and the requests to it that are measured.
 pub struct City {
     pub properties: u64,
-    /// The client that makes the requests.
+    /// The client that makes the measured requests.
     pub client: Client,
-    /// The guest's view of the stay.
+    /// The request for the guest's view of the stay.
     pub stay: Page,
-    /// The list of pre-check-in steps.
+    /// The request for the list of pre-check-in steps.
     pub list: Page,
 }
 
-/// A GET request to measure.
+/// A GET request that is measured.
 pub struct Page {
     path: String,
-    /// The portal that is changed before each request.
+    /// The portal that is changed before each request, so that the cached response is not valid.
     changing: ChangingPortal,
-    /// The number of items in the response.
+    /// The number of items in the first response.
     pub count: usize,
-    /// The length of the response in bytes.
+    /// The length of the first response in bytes.
     pub bytes: usize,
 }
 
 impl City {
-    /// Sets up the organization on an empty server.
+    /// Sets up the organization on a server that has no organization yet.
     pub async fn on(server: &Server, properties: u64) -> anyhow::Result<Self> {
         eprintln!("{properties} properties, {STEPS} steps: set-up");
         let (platform, client) = (setup::platform(server)?, setup::organization(server).await?);
@@ -192,7 +195,7 @@ impl City {
 }
 
 impl Page {
-    /// Makes the request once and counts the items in its data.
+    /// Makes the request for the first time and counts the items in the response.
     pub async fn measure(
         client: &Client,
         path: &str,
@@ -209,7 +212,7 @@ impl Page {
         })
     }
 
-    /// Makes the same request again and counts the items of the response.
+    /// Makes the request again and counts the items in the new response.
     pub async fn again(
         &self,
         client: &Client,
@@ -222,7 +225,7 @@ impl Page {
         &self.path
     }
 
-    /// Measures how long the request takes; see [`Client::latencies`].
+    /// Measures how long the request takes. See [`Client::latencies`].
     pub async fn latencies(
         &self,
         client: &Client,
@@ -235,7 +238,7 @@ impl Page {
     }
 }
 
-/// Returns the token of the guest link for the stay.
+/// Returns the token of the guest link for the measured stay.
 pub async fn guest_token(platform: &Client) -> anyhow::Result<String> {
     let link = format!(
         "{ORGANIZATION}/reservations/{}/guest-link",
@@ -272,7 +275,8 @@ pub async fn run_all(
     Ok(())
 }
 
-/// Returns the records that the platform syncs. Each record follows those that it refers to.
+/// Returns the records that the platform sends by sync. A record comes after the records that it
+/// refers to.
 fn records(properties: u64) -> Vec<Value> {
     let groups = (0..GROUPS)
         .map(|number| GROUP.record(number, json!({ "name": format!("District {number}") })));
@@ -295,7 +299,7 @@ fn records(properties: u64) -> Vec<Value> {
         .collect()
 }
 
-/// Returns a stay in the first property.
+/// Returns the record of a stay in the first property.
 pub fn stay() -> Value {
     let data = json!({
         "propertyId": PROPERTY.id(0), "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
@@ -305,7 +309,7 @@ pub fn stay() -> Value {
     RESERVATION.record(0, data)
 }
 
-/// Adds a property group and two tags to a property.
+/// Assigns a property to a property group and two tags.
 fn with_group_and_tags(mut property: Value, number: u64) -> Value {
     let mut chance = RandomChoices::of(PROPERTY, number);
     let (group, tag) = (chance.below(GROUPS), chance.below(TAGS));
@@ -325,7 +329,7 @@ pub fn property(number: u64) -> Value {
     PROPERTY.record(number, data)
 }
 
-/// Creates the portals. Returns their ids by number.
+/// Creates the portals. Returns their ids, by the number of the portal.
 async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
     let mut portals = BTreeMap::new();
     for number in 0..PORTAL_COUNT {
@@ -348,7 +352,7 @@ async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
     Ok(portals)
 }
 
-/// Returns every type of step, with the fields that a step of this type needs to be active.
+/// Returns every type of step. Each has the fields that a step of this type needs to be active.
 fn step_types() -> [(&'static str, Value); 12] {
     [
         (
@@ -368,7 +372,7 @@ fn step_types() -> [(&'static str, Value); 12] {
             "authority_reporting",
             json!({ "authorityProvider": "police" }),
         ),
-        // Each of these steps gets questions of its own.
+        // Each step of this type gets new questions later.
         (
             "additional_questions",
             json!({ "isManualReviewEnabled": true }),
@@ -394,8 +398,8 @@ fn step_types() -> [(&'static str, Value); 12] {
     ]
 }
 
-/// Returns a rule that selects the reservations with a step. The stay matches the first three rules
-/// and not the other two.
+/// Returns a rule that decides which reservations get a step. The measured stay matches the first
+/// three rules and not the other two.
 fn rules(number: u64) -> Value {
     match number {
         0 => json!({ "minLos": 2, "maxLos": 28 }),
@@ -410,7 +414,8 @@ fn rules(number: u64) -> Value {
     }
 }
 
-/// Creates a step and assigns it. The content of a step depends only on its number.
+/// Creates the step with this number and assigns it. The content of a step depends only on its
+/// number.
 async fn step(
     client: Client,
     portals: Arc<BTreeMap<u64, Uuid>>,
@@ -452,7 +457,7 @@ async fn step(
     assign(&client, STEP, id, field, &targets).await
 }
 
-/// Creates the questions of a step. Each text is a translation of its own.
+/// Creates the questions of a step. Each question and each option is a separate translation.
 async fn questions(client: &Client) -> anyhow::Result<Value> {
     let mut questions = Vec::new();
     for (kind, question, names) in QUESTIONS {
@@ -468,7 +473,7 @@ async fn questions(client: &Client) -> anyhow::Result<Value> {
     Ok(questions.into())
 }
 
-/// Creates a text for a question or an option. Returns its id.
+/// Creates a translatable text for a question or an option. Returns the id of the text.
 async fn translation(client: &Client, text: &str) -> anyhow::Result<Uuid> {
     create_object(
         client,
@@ -502,7 +507,7 @@ pub async fn assign(
         .map(drop)
 }
 
-/// Merges the fields of two JSON objects.
+/// Adds the fields of `additional` to a JSON object.
 fn merge(mut object: Value, additional: Value) -> Value {
     if let (Some(fields), Value::Object(fields_to_add)) = (object.as_object_mut(), additional) {
         fields.extend(fields_to_add);

@@ -1,4 +1,5 @@
-//! An HTTP client of the service. Each connection sends one request after another.
+//! An HTTP client of the service. On each connection it sends a request only after the response to
+//! the previous one.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,11 +23,11 @@ use uuid::Uuid;
 use crate::keys::Keys;
 use crate::setup;
 
-/// Paths of the lists that are measured.
+/// Paths of the measured lists.
 pub const PORTALS: &str = "/api/v1/portals";
 pub const PRECHECK_STEPS: &str = "/api/v1/precheck-steps";
 
-/// A client of one server, with one credential.
+/// A client that sends one credential to one server.
 #[derive(Debug, Clone)]
 pub struct Client {
     address: SocketAddr,
@@ -35,7 +36,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client with a bearer token.
+    /// Creates a client that sends `token` as a bearer token.
     pub fn new(address: SocketAddr, token: &str) -> anyhow::Result<Self> {
         let host = HeaderValue::from_str(&address.to_string())?;
         let authorization = HeaderValue::from_str(&format!("Bearer {token}"))?;
@@ -46,7 +47,7 @@ impl Client {
         })
     }
 
-    /// Returns the same client for another server.
+    /// Returns a client of another server, with the same credential.
     pub fn at(&self, address: SocketAddr) -> anyhow::Result<Self> {
         let host = HeaderValue::from_str(&address.to_string())?;
         Ok(Self {
@@ -72,7 +73,7 @@ impl Client {
         }
     }
 
-    /// Reads a path and returns the response without decoding its body.
+    /// Makes a GET request and returns the response without decompressing its body.
     pub async fn get_encoded(&self, path: &str, coding: Coding) -> anyhow::Result<Response<Bytes>> {
         let request = self.read(path, coding).body(Full::default())?;
         let (head, body) = self.connect().await?.send(request).await?.into_parts();
@@ -84,7 +85,7 @@ impl Client {
         Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
     }
 
-    /// Makes one request on a new connection. A status other than success is an error.
+    /// Makes one request on a new connection. Any status other than success is an error.
     pub async fn request_ok(
         &self,
         method: Method,
@@ -100,7 +101,7 @@ impl Client {
         Connection::open(self.address).await
     }
 
-    /// Makes a request like [`Client::request_ok`], on an open connection.
+    /// Does the same as [`Client::request_ok`] on a connection that is already open.
     pub async fn request_ok_on(
         &self,
         connection: &mut Connection,
@@ -124,7 +125,7 @@ impl Client {
         Ok(Response::from_parts(head, body))
     }
 
-    /// Makes a request like [`Client::request_ok`] and returns the `data` of the envelope.
+    /// Does the same as [`Client::request_ok`], and returns the `data` of the response's envelope.
     pub async fn data(
         &self,
         method: Method,
@@ -139,9 +140,9 @@ impl Client {
             .context("a response without data")
     }
 
-    /// Reads a path repeatedly on one connection, for `length` and at least `min_count` times.
-    /// Returns how many milliseconds each request took, from its start to the end of the response.
-    /// Before each request, the configuration changes, so that no part of a response comes from the
+    /// Makes a GET request repeatedly on one connection, for `length` and at least `min_count`
+    /// times. Returns for each request the milliseconds from its start to the end of the response.
+    /// The configuration changes before each request, so that no part of a response comes from the
     /// cache.
     pub async fn latencies(
         &self,
@@ -171,7 +172,8 @@ impl Client {
     }
 }
 
-/// A portal that is assigned to no property and is changed repeatedly.
+/// A portal that no property uses and that is changed repeatedly, to change the revision of the
+/// configuration.
 pub struct ChangingPortal {
     path: String,
     notes: Keys,
@@ -203,7 +205,7 @@ impl ChangingPortal {
         json!({ "data": { "supportNotes": self.notes.next() } })
     }
 
-    /// Changes the portal once more.
+    /// Makes the next change of the portal.
     pub async fn change(&self, client: &Client) -> anyhow::Result<()> {
         client
             .request_ok(Method::PATCH, &self.path, Some(&self.next()))
@@ -212,7 +214,7 @@ impl ChangingPortal {
     }
 }
 
-/// The content coding of a response.
+/// The content coding that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
     /// Not compressed.
@@ -221,7 +223,7 @@ pub enum Coding {
     Gzip,
 }
 
-/// A persistent connection.
+/// A connection that is used for several requests.
 pub struct Connection(SendRequest<Full<Bytes>>);
 
 impl Connection {
@@ -229,7 +231,8 @@ impl Connection {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // The task ends when the sender is dropped. Errors are returned by the sender.
+        // The task ends when the sender of requests is dropped. The sender also returns the
+        // connection's errors.
         tokio::spawn(async move { drop(connection.await) });
         Ok(Self(sender))
     }
@@ -256,18 +259,18 @@ impl Connection {
     }
 }
 
-/// A load of the same request, which each worker repeats on a connection of its own.
+/// A load of requests. Each worker repeats the same request on a connection of its own.
 #[derive(Debug, Clone)]
 pub struct Requests {
     pub client: Client,
-    /// The request that every worker repeats.
+    /// The request that each worker repeats.
     pub ask: RepeatedRequest,
 }
 
-/// A kind of request that a load can repeat.
+/// A request that a load can repeat.
 #[derive(Debug, Clone)]
 pub enum RepeatedRequest {
-    /// A read of a path, compressed or not.
+    /// A GET request to a path, for a compressed or an uncompressed response.
     Read(Arc<str>, Coding),
     /// The creation of a portal, each time with a new idempotency key.
     Create(Keys),
@@ -284,7 +287,8 @@ impl Requests {
             RepeatedRequest::Create(keys) => create(&self.client, keys.next()),
             RepeatedRequest::CreateBy(keys, clients) => {
                 let key = keys.next();
-                // The second half of a key is its number, so the clients take turns.
+                // The second half of a key is the key's number in sequence, so the clients take
+                // turns.
                 let index =
                     usize::try_from(key.as_u64_pair().1).unwrap_or_default() % clients.len();
                 create(&clients[index], key)

@@ -1,4 +1,5 @@
-//! Measures the console in an organization of the size of a city: the time and size of each page.
+//! Measures the time and size of each page of the console, in an organization of the size of a
+//! city.
 //!
 //! The pages are found by following links from the first page, as a person does. Of pages that
 //! differ only in the object that they show, two are measured. The configuration changes before
@@ -26,20 +27,20 @@ use crate::report::{figure, median};
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// The number of stays, and the length in days of the period of their arrivals. Today is the middle
-/// of this period.
+/// The number of stays, and the length in days of the period in which their guests arrive. Today is
+/// in the middle of this period.
 const STAYS: u64 = 100_000;
 const DAYS: u64 = 730;
 /// Number of stays in one sync.
 const BATCH: u64 = 10_000;
 const STAY: Kind = Kind("reservation", 11);
-/// Number of requests for each page, and number of pages measured of each kind.
+/// Number of requests for each page, and number of measured pages of each type.
 const REQUESTS_PER_PAGE: usize = 15;
 const PAGES_PER_KIND: usize = 2;
-/// The limit of a page's median time, and of its size.
+/// The maximum median time of a page in milliseconds, and the maximum size of a page in bytes.
 const MAX_MILLISECONDS: f64 = 50.0;
 const MAX_BYTES: usize = 100 << 10;
-/// Pages that a person reaches by a form or by typing an address.
+/// Pages to which no link leads. A person gets to them by a form or by typing an address.
 const TYPED_PAGES: [&str; 6] = [
     "/console/search?query=flat",
     "/console/search?query=balcony+77",
@@ -49,13 +50,13 @@ const TYPED_PAGES: [&str; 6] = [
     "/console/manuals?search=how+it+works",
 ];
 
-/// The measurements of one kind of page.
+/// The measurements of one type of page.
 struct PageMeasurement {
     bytes: usize,
     milliseconds: Vec<f64>,
 }
 
-/// A signed-in member's browser: an HTTP client with the session's cookie.
+/// The browser of a signed-in member: an HTTP client with the cookie of the session.
 struct Browser {
     http: reqwest::Client,
     root: String,
@@ -63,7 +64,7 @@ struct Browser {
 }
 
 impl Browser {
-    /// Signs in a new member who has all permissions.
+    /// Creates a member with all permissions and signs the member in.
     async fn sign_in(server: &Server, platform: &Client) -> anyhow::Result<Self> {
         // Fails if this process already has a default provider, which serves the same purpose.
         drop(ring::default_provider().install_default());
@@ -142,7 +143,7 @@ impl Browser {
         }
     }
 
-    /// Returns the status and the body of a page.
+    /// Requests a page. Returns the status and the body.
     async fn get(&mut self, path: &str) -> anyhow::Result<(u16, String)> {
         let request = self
             .http
@@ -157,7 +158,7 @@ impl Browser {
 }
 
 /// Sets up a city, measures every page and prints the table. Returns whether all pages are within
-/// their limits.
+/// the limits of time and size.
 pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Result<bool> {
     let server = Server::vestibule(binary, scratch)?;
     let city = City::on(&server, CITY_PROPERTIES).await?;
@@ -208,7 +209,7 @@ fn stay(number: u64) -> Value {
     json!({ "kind": STAY.0, "id": STAY.id(number), "data": data })
 }
 
-/// Returns the kind of a page: its address without ids and without the values of the query.
+/// Returns the type of a page: its address without ids and without the values of the query.
 fn page_kind(path: &str) -> String {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let parts = path.split('/').map(|part| {
@@ -231,7 +232,7 @@ fn page_kind(path: &str) -> String {
     }
 }
 
-/// Returns the links of a page to other pages of the console.
+/// Returns the links from a page to other pages of the console.
 fn links(page: &str) -> impl Iterator<Item = String> {
     let hrefs = page
         .split(" href=\"")
@@ -248,7 +249,7 @@ fn links(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Follows all links from the first page and measures the pages.
+/// Follows all links from the first page on and measures the pages that they lead to.
 async fn walk(
     browser: &mut Browser,
     client: &Client,
@@ -290,7 +291,7 @@ async fn walk(
     Ok(measurements)
 }
 
-/// Returns the table, and whether all pages are within their limits.
+/// Returns the table, and whether all pages are within the limits of time and size.
 fn table(heading: &str, measurements: &BTreeMap<String, PageMeasurement>) -> (String, bool) {
     let mut text =
         format!("{heading}\n\n| page | KiB | median | p95 | within |\n|---|---:|---:|---:|---|\n");

@@ -1,5 +1,5 @@
-//! Measures how the cost of requests grows with the organization: the same requests with 10, 100,
-//! 1,000 and 10,000 steps, manuals and properties.
+//! Measures how the cost of requests grows with the size of the organization: the same requests
+//! with 10, 100, 1,000 and 10,000 steps, manuals and properties.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use crate::measure::Bench;
 use crate::report::{Line, figure, median};
 use crate::setup::{self, ORGANIZATION};
 
-/// The sizes that are measured, one after another. Each is the number of steps, of manuals and of
-/// properties.
+/// The sizes at which the requests are measured, in this order. At a size, the organization has
+/// this number of steps, of manuals and of properties.
 pub const SIZES: [u64; 4] = [10, 100, 1_000, 10_000];
-/// How long each request is repeated, and how often at least.
+/// For how long each request is repeated, and the minimum number of repetitions.
 const REPETITION: (Duration, usize) = (Duration::from_millis(500), 20);
-/// The limit of the cost ratio for a response that becomes ten times as long: ten, plus half
-/// because the data may no longer fit into the processor's caches.
+/// The maximum ratio of costs for a response that becomes ten times as long. The ratio may be ten,
+/// plus half of that because the data may no longer fit into the processor's caches.
 const MAX_LINEAR_RATIO: f64 = 15.0;
-/// The limit of the cost ratio for a response of constant length.
+/// The maximum ratio of costs for a response whose length does not change.
 const MAX_CONSTANT_RATIO: f64 = 1.5;
-/// Number of portals whose creation is timed, one after another.
+/// Number of portals that are created one after another, to measure the time of a creation.
 const CREATIONS: usize = 100;
 
 const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
@@ -32,7 +32,7 @@ const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 pub struct Curve {
     what: String,
     returned: String,
-    /// Whether the response grows with the organization.
+    /// Whether the response becomes longer as the organization grows.
     grows: bool,
     costs: Vec<f64>,
 }
@@ -121,7 +121,8 @@ impl Curve {
         self.costs.push(cost);
     }
 
-    /// Returns the line of the table, which compares the last size with the one before.
+    /// Returns the line of the table. It compares the cost at the last size with the cost at the
+    /// size before.
     pub fn line(&self) -> Line {
         let [.., smaller, larger] = self.costs[..] else {
             return Line::limit(self.what.clone(), f64::NAN, "ms", None);
@@ -163,13 +164,13 @@ pub fn table(curves: &[Curve]) -> String {
     text
 }
 
-/// Returns the curves as an SVG image with two logarithmic axes.
+/// Returns an image of the curves as SVG, with two logarithmic axes.
 pub fn plot(curves: &[Curve]) -> String {
     const COLOURS: [&str; 6] = [
         "#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#475569",
     ];
     let x = |index: usize| 70 + 150 * index;
-    // From 0.1 ms at the bottom to 1 s at the top.
+    // The axis goes from 0.1 ms at the bottom to 1 s at the top.
     let y = |cost: f64| 340.0 - 80.0 * (cost.log10() + 1.0);
     let mut svg = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 500\" font-family=\"sans-serif\" font-size=\"13\">\n\
@@ -217,8 +218,8 @@ pub fn plot(curves: &[Curve]) -> String {
     svg + "</svg>\n"
 }
 
-/// Adds properties, steps and manuals with these numbers. The first five steps and manuals belong
-/// to the first property. Each of the others is assigned to a property of its own.
+/// Adds the properties, steps and manuals with these numbers. The first five steps and manuals are
+/// assigned to the first property. Each of the others is assigned to another property.
 async fn add_objects(
     platform: &Client,
     client: &Client,
@@ -235,7 +236,7 @@ async fn add_objects(
     city::run_all(numbers.map(|number| add_manual_and_step(client.clone(), number))).await
 }
 
-/// Creates a manual and a step, and assigns both to a property.
+/// Creates the manual and the step with this number, and assigns both to a property.
 async fn add_manual_and_step(client: Client, number: u64) -> anyhow::Result<()> {
     let property = PROPERTY.id(if number < 5 { 0 } else { number });
     let manual = json!({
@@ -258,7 +259,7 @@ async fn add_manual_and_step(client: Client, number: u64) -> anyhow::Result<()> 
     .await
 }
 
-/// Returns the median time of creating a portal, in milliseconds.
+/// Returns the median time that the creation of a portal takes, in milliseconds.
 async fn creation(client: &Client, size: u64) -> anyhow::Result<f64> {
     let mut connection = client.connect().await?;
     let mut latencies = Vec::new();

@@ -1,5 +1,5 @@
-//! Measures repeated requests for the guest's page, and compares them with a bare handler that
-//! sends the same bytes.
+//! Measures repeated requests for the guest's page, and compares their rate with that of a bare
+//! handler that sends the same bytes.
 
 use http::Method;
 use serde_json::json;
@@ -12,17 +12,17 @@ use crate::report::Line;
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// The minimum rate of the page, as a fraction of the rate of a bare handler.
+/// The minimum rate of requests for the guest's page, as a fraction of the rate of a bare handler.
 const TARGET: f64 = 0.25;
-/// Number of manuals and of steps that the guest gets.
+/// Number of manuals and number of steps that the measured guest gets.
 const MANUALS: u64 = 12;
 const STEPS: usize = 6;
 
-/// A description of the guest's page that [`create_guest`] sets up.
+/// Describes the content of the guest's page that [`create_guest`] sets up.
 pub const GUEST_PAGE_CONTENT: &str = "6 steps and 12 manuals";
 
 impl Bench {
-    /// Measures the first page of a guest, uncompressed and compressed.
+    /// Measures the first page that a guest sees, uncompressed and compressed.
     pub async fn guest_page(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
@@ -40,7 +40,7 @@ impl Bench {
     }
 }
 
-/// Creates a guest of the client's organization, and steps and manuals for the guest's property.
+/// Creates a guest in the client's organization, and steps and manuals for the guest's property.
 /// Returns the token of the guest link.
 pub async fn create_guest(server: &Server, client: &Client) -> anyhow::Result<String> {
     let platform = setup::platform(server)?;

@@ -1,17 +1,17 @@
-//! Distinct idempotency keys.
+//! Idempotency keys that all differ.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::Uuid;
 
-/// Generates keys in random order, like those of many clients. No key is generated twice. Clones
-/// continue the same sequence.
+/// Generates keys in random order, like those of many clients. No key is generated twice, not even
+/// by two clones of the same value.
 #[derive(Debug, Clone, Default)]
 pub struct Keys(Arc<AtomicU64>);
 
 impl Keys {
-    /// Returns a key that was not returned before.
+    /// Returns a key that neither this value nor a clone of it has returned before.
     #[must_use]
     pub fn next(&self) -> Uuid {
         let number = self.0.fetch_add(1, Ordering::Relaxed);
@@ -19,8 +19,8 @@ impl Keys {
     }
 }
 
-/// Maps each number to a different number by the generator `SplitMix64`. The results are spread
-/// over the whole range.
+/// Maps each number to another number by the generator `SplitMix64`. Two numbers never have the
+/// same result. The results are spread over all 64-bit numbers.
 #[must_use]
 pub const fn scatter(number: u64) -> u64 {
     let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -1,4 +1,5 @@
-//! The manuals of a city, under headings. A few dozen of them belong to the guest's property.
+//! Creates the manuals of a city and their categories. A few dozen of the manuals belong to the
+//! guest's property.
 
 use std::sync::Arc;
 
@@ -12,19 +13,20 @@ use crate::city::{
 };
 use crate::client::Client;
 
-/// Number of manuals at every size.
+/// Number of manuals of an organization of any size.
 pub const MANUALS: u64 = 2_000;
 
 const HEADINGS: u64 = 12;
-/// The minimum number of manuals of the guest's property. With fewer, their list would not be worth
-/// measuring.
+/// The minimum number of manuals of the guest's property. With fewer manuals, their list would not
+/// be worth measuring.
 const MIN_MANUALS: usize = 24;
 const MANUAL: Kind = Kind("manual", 10);
 
 /// The path of an organization's manuals.
 pub const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 const CATEGORIES: &str = "/api/v1/portal-manual-categories";
-/// A query with one word that all property names contain, and one that few of them contain.
+/// A search for two words. All property names contain the first word, and few of them contain the
+/// second.
 const QUERY: &str = "/api/v1/search?query=balcony%2077";
 
 /// A text as long as a typical manual.
@@ -32,13 +34,13 @@ pub const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the 
     - Put it back\n\nStill nothing? [Call us](tel:+34934123456), from 9:00 to 21:00. We are round the corner and come by within the \
     hour, with another router if need be.";
 
-/// The requests for manuals that are measured.
+/// The measured requests that read or find manuals.
 pub struct Library {
-    /// The manuals of the guest's property.
+    /// The request for the manuals of the guest's property.
     pub list: Page,
-    /// The guest's view of the stay, with all manuals.
+    /// The request for the guest's view of the stay, after all manuals were created.
     pub stay: Page,
-    /// The results of a search by name.
+    /// The request for a search by name.
     pub search: Page,
 }
 
@@ -100,8 +102,8 @@ fn manual_count(view: &Value) -> usize {
         .sum()
 }
 
-/// Returns a rule that decides when a manual is visible. The stay matches the first three rules and
-/// not the other two.
+/// Returns a rule that decides when a manual is visible. The measured stay matches the first three
+/// rules and not the other two.
 fn rule(number: u64) -> Value {
     match number {
         0 => {
@@ -120,7 +122,8 @@ fn rule(number: u64) -> Value {
     }
 }
 
-/// Creates a manual and assigns it. The content of a manual depends only on its number.
+/// Creates the manual with this number and assigns it. The content of a manual depends only on its
+/// number.
 async fn manual(client: Client, headings: Arc<[Uuid]>, number: u64) -> anyhow::Result<()> {
     let mut chance = RandomChoices::of(MANUAL, number);
     let heading = headings.get(usize::try_from(chance.below(HEADINGS))?);

@@ -1,5 +1,5 @@
-//! Runs a round of load with `rlt`: a number of workers, each of which repeats an action without a
-//! pause, for a fixed time.
+//! Runs a round of load with the library `rlt`. In a round, a number of workers each repeat an
+//! action without a pause, for a fixed time.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,9 +14,9 @@ use rlt::BenchSuite;
 use rlt::cli::BenchCli;
 use serde::Deserialize;
 
-/// The time beyond the planned length after which a round is considered stuck.
+/// How much longer than planned a round may last. After that it counts as stuck.
 const GRACE_PERIOD: Duration = Duration::from_secs(30);
-/// The minimum fraction of its planned length that a round must last. A shorter round was
+/// The minimum length of a round, as a fraction of its planned length. A shorter round was
 /// interrupted.
 const MIN_FRACTION: f64 = 0.95;
 
@@ -43,7 +43,7 @@ struct Summary {
     iters: Round,
 }
 
-/// Runs a round. A failed action or an interruption is an error.
+/// Runs a round. A failed action, or an interruption of the round, is an error.
 pub async fn round<S>(
     suite: S,
     workers: u32,
@@ -54,8 +54,8 @@ where
     S: BenchSuite + Send + 'static,
     S::WorkerState: Send + 'static,
 {
-    // `rlt` can be configured only by a command line. Without a terminal, it writes its results
-    // only to a file.
+    // `rlt` can be configured only by a command line. It writes its results only to a file if there
+    // is no terminal.
     let file = scratch.join("round.json");
     let (workers, duration) = (workers.to_string(), format!("{}ms", length.as_millis()));
     let flags = [

@@ -7,14 +7,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::Timestamp;
 
-/// The unit of processor time in the files of the kernel.
+/// The unit in which the kernel's files state processor time.
 const TICK: Duration = Duration::from_millis(10);
 
 fn read(path: &str) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| path.to_owned())
 }
 
-/// Returns the value of a `name: value` line.
+/// Returns the value of the line `name: value` with this name.
 fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
     lines
@@ -22,31 +22,31 @@ fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
         .map(|(_, value)| value.trim())
 }
 
-/// Returns the value of a line in MiB. The line must have it in kB.
+/// Returns the value of the line with this name in MiB. The line must have the value in kB.
 fn mebibytes(text: &str, name: &str) -> Option<f64> {
     let kibibytes: u32 = value(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
     Some(f64::from(kibibytes) / 1_024.0)
 }
 
-/// Returns the memory that a process occupies, in MiB.
+/// Returns the resident memory of a process, in MiB.
 pub fn resident(process: u32) -> anyhow::Result<f64> {
     mebibytes(&read(&format!("/proc/{process}/status"))?, "VmRSS").context("the process has ended")
 }
 
-/// Returns the processor time that a process has used, in user and in kernel mode.
+/// Returns the processor time that a process has used so far, in user mode and in kernel mode.
 pub fn processor_time(process: u32) -> anyhow::Result<Duration> {
     ticks(&read(&format!("/proc/{process}/stat"))?)
         .map(|ticks| TICK * ticks)
         .context("an unknown format of /proc/PID/stat")
 }
 
-/// Returns the processor time that this process has used.
+/// Returns the processor time that this process has used so far.
 pub fn own_processor_time() -> anyhow::Result<Duration> {
     processor_time(std::process::id())
 }
 
-/// Returns the sum of the 14th and the 15th field of `/proc/PID/stat`. The second field, a name in
-/// parentheses, may contain spaces.
+/// Returns the sum of the 14th and the 15th field of `/proc/PID/stat`: the ticks in user mode and
+/// in kernel mode. The second field, a name in parentheses, may contain spaces.
 fn ticks(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);
@@ -54,12 +54,14 @@ fn ticks(stat: &str) -> Option<u32> {
     Some(user + system)
 }
 
-/// Returns the number of files that this process and each child process may open.
+/// Returns the number of files that this process may have open, and likewise each of its child
+/// processes.
 pub fn open_files() -> anyhow::Result<usize> {
     max_open_files(&read("/proc/self/limits")?).context("an unknown format of /proc/self/limits")
 }
 
-/// Returns the soft limit of open files. In the kernel's text it precedes the hard limit.
+/// Returns the soft limit of open files from the text of `/proc/self/limits`. In that text the soft
+/// limit precedes the hard limit.
 fn max_open_files(limits: &str) -> Option<usize> {
     let limit = limits
         .lines()
@@ -73,21 +75,21 @@ fn max_open_files(limits: &str) -> Option<usize> {
     }
 }
 
-/// Returns the type of the file system of a path.
+/// Returns the type of the file system that contains a path.
 fn file_system<'t>(mounts: &'t str, path: &Path) -> Option<&'t str> {
     let mounts = mounts.lines().filter_map(|line| {
         let mut fields = line.split_whitespace().skip(1);
         Some((fields.next()?, fields.next()?))
     });
     let mounts_of_path = mounts.filter(|(mount_point, _)| path.starts_with(mount_point));
-    // If several file systems are mounted at the same path, only the last one is visible, and
-    // `max_by_key` returns the last one.
+    // If several file systems are mounted at the same path, only the last one is visible.
+    // `max_by_key` returns the last one of several equal maxima.
     mounts_of_path
         .max_by_key(|(mount_point, _)| mount_point.len())
         .map(|(_, kind)| kind)
 }
 
-/// Returns the line above the table: the date, the machine and the plan.
+/// Returns the heading of the table: the date, the machine and the plan.
 pub fn heading(scratch: &Path, plan: &str) -> anyhow::Result<String> {
     #[expect(
         clippy::disallowed_methods,

@@ -1,13 +1,13 @@
-//! Measures the cost of Vestibule in one run on one machine, wherever possible as a ratio to a
-//! yardstick.
+//! Measures the cost of Vestibule in one run on one machine. Where possible, the result is a ratio
+//! to a yardstick.
 //!
 //! The release binary is measured over loopback beside two yardsticks: a bare handler that sends
-//! the same bytes, and the store's own loop that writes the same rows. Both sides of a ratio are
+//! the same bytes, and a loop over the store that writes the same rows. Both sides of a ratio are
 //! measured in turns, so that other load on the machine affects both. The response times of guests'
-//! requests are measured in an organization of the size of a city, as absolute values and beside a
-//! smaller organization. Webhooks are sent to receivers in this process. The yardstick for webhooks
-//! is a bare loop of the same HTTP client, in another process, that posts to the same receivers.
-//! The table is written to standard output, the progress to standard error.
+//! requests are measured in an organization of the size of a city, as absolute values and in
+//! comparison with a smaller organization. Webhooks are sent to receivers in this process. The
+//! yardstick for webhooks is a bare loop of the same HTTP client, in another process, that posts to
+//! the same receivers. The table is written to standard output, the progress to standard error.
 
 mod bare;
 mod city;
@@ -123,7 +123,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the path of this program, the binary to measure, and a directory for its data.
+/// Returns the path of this program, the path of the binary to measure, and a directory for its
+/// data.
 fn prepare(cli: &Cli) -> anyhow::Result<(PathBuf, PathBuf, TempDir)> {
     let program = std::env::current_exe()?;
     let directory = program.parent().context("this program has no directory")?;
@@ -136,15 +137,15 @@ fn prepare(cli: &Cli) -> anyhow::Result<(PathBuf, PathBuf, TempDir)> {
         "{} does not exist; run `cargo build --release` first",
         binary.display()
     );
-    // The system's directory for temporary files is not suitable: if it is in memory, a commit
-    // costs nothing.
+    // The system's directory for temporary files may be in memory. A commit would cost nothing
+    // there, so another directory is used.
     let scratch = tempfile::Builder::new()
         .prefix("vestibule-bench-")
         .tempdir_in(directory)?;
     Ok((program, binary, scratch))
 }
 
-/// Takes the selected measurements. Returns the table.
+/// Makes the selected measurements. Returns the table.
 async fn measure(cli: &Cli) -> anyhow::Result<String> {
     ensure!(
         !cfg!(debug_assertions),
@@ -181,7 +182,8 @@ async fn measure(cli: &Cli) -> anyhow::Result<String> {
         curves = bench.growth().await?;
         lines.extend(curves.iter().map(Curve::line));
     }
-    // A million stays take longer than all other measurements, so a full run does not measure them.
+    // A million stays take longer than all other measurements. So a full run measures them only if
+    // they are the selected group.
     if cli.only == Some(Group::Stays) || cli.quick && cli.only.is_none() {
         lines.extend(bench.stays(None).await?);
         if let Some(url) = &cli.postgres {

@@ -1,4 +1,4 @@
-//! The measurements, and the comparison of a measurement with a yardstick.
+//! The measurements of the benchmark, and the comparison of a measurement with a yardstick.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -18,30 +18,31 @@ use crate::rows::Rows;
 use crate::server::Server;
 use crate::setup;
 
-/// Numbers of connections that create objects, and the minimum ratio for each.
+/// Numbers of connections that create objects, each with the minimum ratio to the yardstick, if
+/// there is one.
 const CREATE_CONNECTIONS: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
-/// The minimum rate of the view of a stay, as a fraction of the rate of a bare handler.
+/// The minimum rate of a guest's view of a stay, as a fraction of the rate of a bare handler.
 const STAY_RATE_TARGET: f64 = 0.15;
-/// The limit of resident memory of an idle service, in MiB.
+/// The maximum resident memory of an idle service, in MiB.
 const IDLE_TARGET: f64 = 25.0;
-/// The time limit of the start, in milliseconds.
+/// The maximum time from the start of the service until it listens, in milliseconds.
 const START_UP_TARGET: f64 = 60.0;
-/// The time limit of a guest's view of a stay, in milliseconds.
+/// The maximum time of a guest's view of a stay, in milliseconds.
 const STAY_TARGET: f64 = 5.0;
-/// The time limit of the list of all steps, in milliseconds.
+/// The maximum time of the list of all steps, in milliseconds.
 const STEPS_TARGET: f64 = 25.0;
-/// The time limit of the list of a property's manuals, in milliseconds.
+/// The maximum time of the list of a property's manuals, in milliseconds.
 const MANUALS_TARGET: f64 = 5.0;
-/// The time limit of a search, in milliseconds.
+/// The maximum time of a search, in milliseconds.
 const SEARCH_TARGET: f64 = 20.0;
-/// The limit of the factor by which ten times as many properties slow down a response that they do
-/// not affect.
+/// Ten times as many properties may slow down a response by at most this factor, if the response
+/// does not depend on the properties.
 const GROWTH_TARGET: f64 = 1.5;
 /// The minimum number of requests in a round that measures latency.
 const MIN_REQUESTS: usize = 200;
-/// How long a service must be without work to count as idle.
+/// A service counts as idle after this time without work.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
-/// The interval of reading the memory under load.
+/// The interval at which the memory of a server under load is read.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The number and length of the rounds.
@@ -82,25 +83,25 @@ impl Display for Plan {
     }
 }
 
-/// The programs, the directory and the plan of a benchmark.
+/// The programs, the directory and the plan of one run of the benchmark.
 pub struct Bench {
     /// The path of this program.
     pub program: PathBuf,
     /// The path of the binary to measure.
     pub binary: PathBuf,
-    /// The directory for databases.
+    /// The directory in which the databases are created.
     pub scratch: PathBuf,
     pub plan: Plan,
 }
 
-/// Returns the median of the values of all rounds except the first, which is the warm-up.
+/// Returns the median of the values of all rounds except the first. The first round is the warm-up.
 pub fn median_after_warm_up(rounds: &[f64]) -> f64 {
     median(rounds.get(1..).unwrap_or_default())
 }
 
-/// The medians of both sides, in items per second or in milliseconds.
+/// The medians of the service and of the yardstick, in items per second or in milliseconds.
 pub struct Compared {
-    /// The median of Vestibule.
+    /// The median of the service.
     pub ours: f64,
     /// The median of the yardstick.
     pub yardstick: f64,
@@ -124,7 +125,7 @@ impl Compared {
 }
 
 impl Bench {
-    /// Returns whether the run must only show that everything works.
+    /// Returns whether this run needs to show only that everything works, without reliable values.
     pub const fn is_short(&self) -> bool {
         self.plan.is_short
     }
@@ -133,12 +134,12 @@ impl Bench {
         Server::vestibule(&self.binary, &self.scratch)
     }
 
-    /// Measures how long the service takes until it listens, and how much memory it occupies then.
-    /// Blocks the thread.
+    /// Measures how long the service takes from its start until it listens, and its resident memory
+    /// at that time. Blocks the thread.
     pub fn start_up(&self) -> anyhow::Result<Vec<Line>> {
         eprintln!("start-up");
-        // The first start is not counted, because it reads the binary from disk. Later starts find
-        // the binary in memory.
+        // The first start is not counted, because it reads the binary from disk. For later starts
+        // the binary is already in memory.
         drop(self.vestibule()?);
         let starts =
             (0..self.plan.starts).map(|_| Ok(self.vestibule()?.start_up.as_secs_f64() * 1_000.0));
@@ -164,8 +165,8 @@ impl Bench {
         ])
     }
 
-    /// Measures durable creations beside the store's own loop, which executes the same statements
-    /// with rows of the same length.
+    /// Measures durable creations of portals beside a loop over the store, which executes the same
+    /// statements with rows of the same length.
     pub async fn writes(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;
@@ -261,7 +262,8 @@ impl Bench {
             .await?,
         );
 
-        // The manuals are created only now, so that they do not affect the measurements of steps.
+        // The manuals are created only now. If they had existed earlier, they would have affected
+        // the measurements of steps.
         let (library, small_library) = (Library::of(&city).await?, Library::of(&town).await?);
         let manuals = format!("of {MANUALS} manuals");
         let list = "GET /api/v1/properties/{propertyId}/portal-manuals";
@@ -300,7 +302,8 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Measures a response, and whether unrelated properties make it slower.
+    /// Measures a response in two organizations that differ only in properties unrelated to the
+    /// response.
     async fn compare_equal_organizations(
         &self,
         what: &str,
@@ -319,7 +322,8 @@ impl Bench {
             .await
     }
 
-    /// Measures a response, and compares it with the same response in a smaller organization.
+    /// Measures a response in one organization, and compares it with the same response in a smaller
+    /// organization.
     async fn compare_organizations(
         &self,
         what: &str,
@@ -363,8 +367,8 @@ impl Bench {
         ])
     }
 
-    /// Measures both sides in turns, after a warm-up of each. `unit` is the unit of a round's
-    /// result.
+    /// Measures the service and the yardstick in turns, after a warm-up of each. `unit` is the unit
+    /// of the results.
     pub async fn compare(
         &self,
         what: &str,
@@ -396,8 +400,8 @@ impl Bench {
     }
 }
 
-/// Returns the median latency of a round in milliseconds. Prints the 99th percentile to standard
-/// error.
+/// Returns the median latency of the requests in a round, in milliseconds. Prints the 99th
+/// percentile to standard error.
 async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyhow::Result<f64> {
     let latencies = page.latencies(&city.client, length, MIN_REQUESTS).await?;
     let (median, p99) = (median(&latencies), ninety_ninth(&latencies));
@@ -410,7 +414,8 @@ async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyh
     Ok(median)
 }
 
-/// Runs `work`. Raises `peak` to the maximum memory that `server` occupies during this time.
+/// Runs `work`. If the resident memory of `server` exceeds `peak` during this time, raises `peak`
+/// to the maximum.
 pub async fn with_peak_memory<T>(
     server: &Server,
     peak: &mut f64,

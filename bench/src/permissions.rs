@@ -1,6 +1,6 @@
 //! The permissions of the benchmark's credentials.
 
-/// All permissions.
+/// All permissions that the service has.
 pub const PERMISSIONS: [&str; 11] = [
     "view_properties",
     "modify_properties",

@@ -1,5 +1,5 @@
-//! The yardstick for deliveries: a loop that posts the same bytes repeatedly, in a process of its
-//! own like the service.
+//! The yardstick for deliveries: a loop that posts the same bytes repeatedly. It runs in a separate
+//! process, like the service.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,27 +20,28 @@ use tokio::task::JoinSet;
 use crate::receiver::{self, Arrival};
 use crate::server::KillOnDrop;
 
-/// The job of the posting process. The benchmark passes it to the process in a file.
+/// The job of the posting process. The benchmark writes it to a file, from which the process reads
+/// it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Job {
     urls: Vec<String>,
     headers: BTreeMap<String, String>,
     body: String,
-    /// Maximum number of posts at the same time.
+    /// Maximum number of posts that are in progress at the same time.
     concurrency: usize,
-    /// The file with the receivers' certificate authority.
+    /// The file with the certificate authority of the receivers.
     authority: PathBuf,
 }
 
-/// The process that posts.
+/// The posting process.
 pub struct Poster {
     process: KillOnDrop,
     commands: ChildStdin,
 }
 
 impl Poster {
-    /// Starts `program` to post the sample to each of `urls` in turn, with up to `concurrency`
-    /// posts at the same time.
+    /// Starts `program`, which posts the sample to each of `urls` in turn. Up to `concurrency`
+    /// posts are in progress at the same time.
     pub fn start(
         program: &Path,
         scratch: &Path,
@@ -77,19 +78,20 @@ impl Poster {
         })
     }
 
-    /// Tells the process to make `count` posts. Does not wait for them.
+    /// Tells the process to make `count` posts. Does not wait until they are made.
     pub fn post(&mut self, count: usize) -> anyhow::Result<()> {
         writeln!(self.commands, "{count}")?;
         Ok(self.commands.flush()?)
     }
 
-    /// Returns the processor time that the process has used so far.
+    /// Returns the processor time that the posting process has used so far.
     pub fn processor_time(&self) -> anyhow::Result<Duration> {
         self.process.processor_time()
     }
 }
 
-/// Posts the job in a file, as often as each line of standard input says, until the input ends.
+/// Posts the delivery in the job's file. Each line of standard input states how many posts to make.
+/// Returns when the input ends.
 pub async fn serve(job: &Path) -> anyhow::Result<()> {
     let Job {
         urls,
@@ -125,7 +127,7 @@ pub async fn serve(job: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The content and targets of the posts.
+/// The content of the posts, and the URLs to post to.
 struct Post {
     client: Client,
     urls: Vec<String>,

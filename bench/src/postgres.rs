@@ -1,6 +1,6 @@
-//! Measures PostgreSQL: reads beside a bare handler and from two nodes, and durable creations in
-//! one organization and in many. The yardstick for creations is `pgbench` with the statements of
-//! one creation.
+//! Measures the service on PostgreSQL: reads beside a bare handler and from two nodes, and durable
+//! creations in one organization and in many. The yardstick for creations is `pgbench` with the
+//! statements of one creation.
 
 use std::fs;
 use std::path::Path;
@@ -24,13 +24,13 @@ use crate::setup::{self, LIST_LENGTH, ORGANIZATION};
 
 /// Number of connections to the service that create objects.
 const CREATE_CONNECTIONS: u32 = 64;
-/// Number of database connections per core, of the service and of `pgbench`
-/// (`crates/store/src/postgres.rs`).
+/// Number of database connections for each core, both of the service
+/// (`crates/store/src/postgres.rs`) and of `pgbench`.
 const CONNECTIONS_PER_CORE: usize = 8;
 /// Number of organizations in which portals are created at the same time.
 const ORGANIZATIONS: u32 = 64;
 /// The minimum rate of creations in one organization, as a multiple of the rate of `pgbench`. The
-/// rate can be above 1, because creations of one organization share commits.
+/// multiple can be above 1, because several creations of one organization are committed together.
 const CREATE_TARGET: f64 = 2.0;
 /// The minimum rate of creations in many organizations, as a multiple of the rate of `pgbench`.
 const MANY_ORGANIZATIONS_TARGET: f64 = 0.8;
@@ -38,11 +38,12 @@ const MANY_ORGANIZATIONS_TARGET: f64 = 0.8;
 const LIST_TARGET: f64 = 0.7;
 /// The minimum rate of a guest's view of a stay, as a fraction of the rate of a bare handler.
 const STAY_TARGET: f64 = 0.25;
-/// Number of connections that read, over all nodes.
+/// Number of connections that read, on all nodes together.
 const READ_CONNECTIONS: u32 = 32;
 
-/// The statements of the creation of a portal, including authentication, with rows of the same
-/// length. They contain no JSON, because `pgbench` treats a colon as the beginning of a variable.
+/// The statements of the creation of a portal, including authentication. The rows have the same
+/// length as the service's. They contain no JSON, because `pgbench` treats a colon as the beginning
+/// of a variable.
 const STATEMENTS: &str = r"
 \set n random(1, 1000000000000)
 \set o random(1, ORGANIZATIONS)
@@ -63,14 +64,14 @@ insert into idempotency_record (organization_id, credential, key, fingerprint, s
     on conflict (organization_id, credential, key) do nothing;
 commit;
 ";
-/// An SQL expression for the id of organization number `o`, for use in `STATEMENTS`.
+/// An SQL expression for the id of the organization with number `o`, for use in `STATEMENTS`.
 const ORGANIZATION_BY_NUMBER: &str =
     "cast('00000000-0000-4000-8000-' || lpad(to_hex(cast(:o as bigint)), 12, '0') as uuid)";
-/// The bits that the ids of all numbered organizations have in common.
+/// The bits that the ids of all organizations with a number have in common.
 const ORGANIZATION_ID_BITS: (u64, u64) = (0x4000, 0x8000_0000_0000_0000);
 
 impl Bench {
-    /// Takes all measurements of PostgreSQL, on an empty database.
+    /// Makes all measurements on PostgreSQL. The database must be empty.
     pub async fn postgres(&self, url: &str) -> anyhow::Result<Vec<Line>> {
         let node = Server::on(&self.binary, &self.scratch, url)?;
         let client = setup::organization(&node).await?;
@@ -113,7 +114,7 @@ impl Bench {
         url: &str,
     ) -> anyhow::Result<Line> {
         let keys = Keys::default();
-        // The portals in the list were created with the first keys as names. Skip these keys,
+        // The portals in the list have the first keys as their names. These keys are skipped,
         // because names must be unique.
         for _ in 0..LIST_LENGTH {
             let _ = keys.next();
@@ -167,8 +168,8 @@ impl Bench {
         .await
     }
 
-    /// Measures durable creations beside `pgbench`. `organization` is the SQL expression of the
-    /// organization's id.
+    /// Measures durable creations beside `pgbench`. `organization` is the SQL expression for the id
+    /// of the organization in which `pgbench` creates.
     async fn compare_with_pgbench(
         &self,
         what: String,
@@ -213,7 +214,8 @@ impl Bench {
         Ok(compared.line(what, &yardstick, Some(target)))
     }
 
-    /// Measures a list that is read from two nodes, beside the same list from one node.
+    /// Measures a list that is read from two nodes, and compares it with the same list from one
+    /// node.
     async fn reads_from_two_nodes(&self, first: &Client, second: &Client) -> anyhow::Result<Line> {
         let ask = RepeatedRequest::Read(Arc::from(PRECHECK_STEPS), Coding::Identity);
         let requests = |client: &Client| Requests {
@@ -255,7 +257,7 @@ impl Bench {
     }
 }
 
-/// Runs `pgbench` and returns its transactions per second.
+/// Runs `pgbench`. Returns the transactions per second that it reports.
 async fn pgbench(
     url: &str,
     script: &Path,
@@ -294,7 +296,7 @@ async fn pgbench(
     rate.with_context(|| format!("pgbench printed no rate: {output}"))
 }
 
-/// Returns the newest `pgbench` of Debian's packages, otherwise the one on the path.
+/// Returns the newest `pgbench` that a Debian package has installed, or else the one on the `PATH`.
 fn program() -> std::path::PathBuf {
     let installed = fs::read_dir("/usr/lib/postgresql")
         .into_iter()

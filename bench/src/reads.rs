@@ -10,18 +10,19 @@ use crate::report::Line;
 use crate::server::Server;
 use crate::setup::{self, LIST_LENGTH};
 
-/// Number of connections that read.
+/// Number of connections that read at the same time.
 const CONNECTIONS: u32 = 32;
 /// The minimum rate of the list of steps, as a fraction of the rate of a bare handler.
 const LIST_TARGET: f64 = 0.7;
-/// The minimum rate of a list a tenth as long, where the fixed cost of a request has more weight.
+/// The minimum rate of a list that is a tenth as long. In a short response the fixed cost of a
+/// request has more weight.
 const SHORT_TARGET: f64 = 0.25;
-/// The minimum rate of the compressed list.
+/// The minimum rate of the compressed list, as a fraction of the rate of a bare handler.
 const COMPRESSED_TARGET: f64 = 0.6;
-/// The number of processors that the second server assumes.
+/// The number of processors that the second server is told to assume.
 const PROCESSORS: u32 = 32;
 /// The minimum rate of a server that assumes too many processors, as a fraction of the rate of a
-/// normal server. Both servers use the real processors.
+/// server that assumes the real number. Both servers use the real processors.
 const PROCESSORS_TARGET: f64 = 0.7;
 
 impl Bench {
@@ -69,8 +70,9 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Measures the list of steps on a server that assumes more processors, as on a larger machine.
-    /// The cache of responses must be as effective there.
+    /// Measures the list of steps on a server that assumes more processors than there are, as if it
+    /// ran on a larger machine. The cache of responses must be as effective as on a server that
+    /// assumes the real number.
     async fn lists_on_more_processors(&self, client: &Client, what: &str) -> anyhow::Result<Line> {
         let server = Server::vestibule_with(
             &self.binary,
@@ -102,8 +104,8 @@ impl Bench {
         Ok(compared.line(what, "with those there are", Some(PROCESSORS_TARGET)))
     }
 
-    /// Measures a repeated read beside a bare handler that sends the same bytes, and the processor
-    /// time per request on both.
+    /// Measures a repeated read beside a bare handler that sends the same bytes. Also measures the
+    /// processor time per request on both servers.
     pub async fn compare_with_bare(
         &self,
         server: &Server,
@@ -113,8 +115,8 @@ impl Bench {
         coding: Coding,
         target: f64,
     ) -> anyhow::Result<Vec<Line>> {
-        // From the second request on, the response comes from the cache. The service compresses a
-        // cached response more.
+        // From the second request on, the response comes from the cache. A cached response is
+        // compressed more strongly than the first one.
         client.get_encoded(path, coding).await?;
         let response = client.get_encoded(path, coding).await?;
         let recorded = self.scratch.join("answer.json");
@@ -176,7 +178,8 @@ impl Bench {
     }
 }
 
-/// Runs a round. Returns it with the processor time that the server used per request, in µs.
+/// Runs a round. Returns the round's result, and the processor time per request that the server
+/// used, in µs.
 async fn with_cost(
     server: &Server,
     round: impl Future<Output = anyhow::Result<Round>>,

@@ -1,5 +1,5 @@
-//! Receivers of webhooks on loopback, in this process. They use HTTPS with a certificate of their
-//! own certificate authority.
+//! Receivers of webhooks on loopback, in this process. They use HTTPS, with a certificate from a
+//! certificate authority that the benchmark creates.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,20 +25,21 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// How long the benchmark waits for a delivery before it counts as lost.
+/// How long the benchmark waits for a delivery. After this time the delivery counts as lost.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(60);
-/// The time limit for a response, the same as the service's.
+/// The time limit for a receiver's response. The service has the same limit.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The certificate of the receivers, and the file with the certificate authority that signed it.
+/// The certificate of the receivers, and the file with the certificate authority that has signed
+/// it.
 pub struct Identity {
     tls: TlsAcceptor,
     authority: PathBuf,
 }
 
 impl Identity {
-    /// Creates a certificate, and the file with its authority in `scratch`. Installs this process's
-    /// default TLS provider.
+    /// Creates a certificate, and in `scratch` the file with its certificate authority. Installs
+    /// this process's default TLS provider.
     pub fn new(scratch: &Path) -> anyhow::Result<Self> {
         let mut authority_params = CertificateParams::new(Vec::new())?;
         authority_params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -63,7 +64,7 @@ impl Identity {
         })
     }
 
-    /// Returns the flags with which the service may send to these receivers.
+    /// Returns the service's flags that permit deliveries to these receivers.
     pub fn flags(&self) -> Vec<String> {
         vec![
             "--webhook-allow=127.0.0.0/8".into(),
@@ -71,13 +72,13 @@ impl Identity {
         ]
     }
 
-    /// Returns the file with the receivers' certificate authority.
+    /// Returns the path of the file with the receivers' certificate authority.
     pub fn authority(&self) -> &Path {
         &self.authority
     }
 }
 
-/// Returns an HTTP client like that of the service's dispatcher, without the check of targets. The
+/// Returns an HTTP client like that of the service's dispatcher, but without the target guard. The
 /// client trusts the receivers' certificate authority.
 pub fn trusting_client(authority: &[u8]) -> anyhow::Result<reqwest::Client> {
     drop(ring::default_provider().install_default());
@@ -95,15 +96,16 @@ pub fn trusting_client(authority: &[u8]) -> anyhow::Result<reqwest::Client> {
 
 /// A request to which a receiver has responded.
 pub struct Arrival {
-    /// The time of the response: on arrival, or when the receivers were opened.
+    /// The time of the response: the arrival of the request, or the opening of the receivers if
+    /// that was later.
     pub at: Instant,
-    /// The headers of the request, except those for its destination and length.
+    /// The headers of the request, except those for its destination and its length.
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-/// Receivers, each on a port of its own, until dropped. They respond with 200. While they are
-/// closed, they do not respond at all.
+/// Receivers, each on a separate port. Dropping this value stops them. They respond with 200. While
+/// they are closed, they do not respond at all.
 pub struct Receivers {
     pub urls: Arc<[String]>,
     gate: watch::Sender<bool>,
@@ -112,7 +114,7 @@ pub struct Receivers {
 }
 
 impl Receivers {
-    /// Starts `count` receivers. They respond from the start if `is_open` is true.
+    /// Starts `count` receivers. They are open from the start if `is_open` is true.
     pub async fn start(identity: &Identity, count: usize, is_open: bool) -> anyhow::Result<Self> {
         let (gate, is_open) = watch::channel(is_open);
         let (arrival_sender, arrivals) = mpsc::unbounded_channel();
@@ -135,12 +137,12 @@ impl Receivers {
         })
     }
 
-    /// Opens the receivers: they respond to waiting requests and to all later ones.
+    /// Opens the receivers. They respond to the requests that wait and to all later ones.
     pub fn open(&self) {
         self.gate.send_replace(true);
     }
 
-    /// Returns the next request to which any receiver has responded.
+    /// Waits for the next request to which a receiver has responded, and returns it.
     pub async fn next(&self) -> anyhow::Result<Arrival> {
         let next = async { self.arrivals.lock().await.recv().await };
         tokio::time::timeout(DELIVERY_TIMEOUT, next)
@@ -149,7 +151,7 @@ impl Receivers {
             .context("the receivers have stopped")
     }
 
-    /// Returns the times of the next `count` responses, the earliest first.
+    /// Waits for the next `count` responses. Returns their times, the earliest first.
     pub async fn times(&self, count: usize) -> anyhow::Result<Vec<Instant>> {
         let mut times = Vec::with_capacity(count);
         while times.len() < count {
@@ -160,7 +162,8 @@ impl Receivers {
     }
 }
 
-/// Returns the rate per second from the first of these times to the last. The times must be sorted.
+/// Returns how many responses there were per second, from the first to the last of these times. The
+/// times must be sorted.
 pub fn rate(times: &[Instant]) -> anyhow::Result<f64> {
     let [first, middle @ .., last] = times else {
         bail!("a rate needs at least two times")
@@ -184,7 +187,7 @@ async fn listen(
     }
 }
 
-/// Serves one connection until the sender closes it.
+/// Serves one connection until its sender closes it.
 async fn serve_connection(
     stream: TcpStream,
     tls: TlsAcceptor,
@@ -198,7 +201,7 @@ async fn serve_connection(
     let service = service_fn(move |request: Request<Incoming>| {
         respond(request, is_open.clone(), arrival_sender.clone())
     });
-    // If the sender is killed, the connection fails, which is not an error of the receiver.
+    // If the sender is killed, the connection fails. That is not an error of the receiver.
     drop(
         http1::Builder::new()
             .serve_connection(TokioIo::new(stream), service)

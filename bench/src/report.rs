@@ -1,4 +1,4 @@
-//! The table of results.
+//! The table with the results of the benchmark.
 
 use std::fmt::Write as _;
 
@@ -17,8 +17,8 @@ pub struct Line {
 const NONE: &str = "–";
 
 impl Line {
-    /// Returns a line that compares two figures. A larger ratio is better. The target is the
-    /// minimum of the ratio.
+    /// Returns a line that compares a figure with a yardstick. A larger ratio is better. The target
+    /// is the minimum ratio.
     #[must_use]
     pub fn ratio(
         what: String,
@@ -39,8 +39,8 @@ impl Line {
         }
     }
 
-    /// Returns a line that compares a figure with that of a smaller case. The target is the maximum
-    /// of the ratio.
+    /// Returns a line that compares a figure with the figure of a base case, such as a smaller
+    /// organization. The target is the maximum ratio.
     #[must_use]
     pub fn growth(what: String, ours: String, smaller: String, ratio: f64, target: f64) -> Self {
         let verdict = verdict_text(Some(ratio <= target));
@@ -54,7 +54,7 @@ impl Line {
         }
     }
 
-    /// Returns a line with one figure. The target is the maximum of the figure.
+    /// Returns a line with one figure. The target is the maximum of this figure.
     #[must_use]
     pub fn limit(what: String, value: f64, unit: &str, target: Option<f64>) -> Self {
         let is_met = target.map(|target| value <= target);
@@ -79,7 +79,7 @@ const fn verdict_text(is_met: Option<bool>) -> &'static str {
     }
 }
 
-/// Formats a figure with about three digits. All digits before the decimal point are kept.
+/// Formats a figure with about three digits. Digits before the decimal point are never dropped.
 #[must_use]
 pub fn figure(value: f64) -> String {
     let digits = match value {
@@ -90,7 +90,7 @@ pub fn figure(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Returns the median, or NaN if there are no figures.
+/// Returns the median of some figures, or NaN if there are none.
 #[must_use]
 pub fn median(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();
@@ -102,7 +102,7 @@ pub fn median(figures: &[f64]) -> f64 {
     }
 }
 
-/// Returns the 99th percentile.
+/// Returns the 99th percentile of some figures.
 #[must_use]
 pub fn ninety_ninth(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();

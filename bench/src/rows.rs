@@ -1,5 +1,5 @@
-//! The yardstick for durable writes: the store's own loop. It executes the statements that create a
-//! portal, on tables like the service's.
+//! The yardstick for durable writes: a loop over the store without the service. It executes the
+//! statements that create a portal, on tables like those of the service.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::keys::Keys;
 
-/// The tables and indexes that a creation reads or writes, and one organization.
+/// The tables and indexes that the creation of a portal reads or writes, and one organization.
 const SCHEMA: &str = "
 create table organization (id blob primary key, revision integer not null, doc text not null) strict;
 create table portal (organization_id blob not null references organization (id), id blob not null, name_key text, is_default integer not null,
@@ -38,7 +38,7 @@ const ORGANIZATION: Uuid = Uuid::nil();
 const CREDENTIAL: &str = "key:0192f0c1-2345-7abc-8def-0123456789ab";
 /// The time of the first row: 2026-11-30, in microseconds since 1970.
 const FIRST_TIME: i64 = 1_796_000_000_000_000;
-/// The length of a portal's list summary, in bytes.
+/// The length in bytes of a portal's summary, which the lists of portals consist of.
 const SUMMARY_LENGTH: usize = 130;
 
 store::statements! {
@@ -53,7 +53,8 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organization_id, credential, key) do nothing";
 }
 
-/// A load that writes the same rows repeatedly, each time with a new key and in one transaction.
+/// A load that creates the same portal repeatedly. Each creation has a new key and is one
+/// transaction.
 #[derive(Clone)]
 pub struct Rows {
     store: Store,
@@ -63,7 +64,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Opens a database in `directory`. The content of the rows is that of `response`, the
+    /// Opens a new database in `directory`. The rows get their content from `response`, the
     /// service's response to the creation of a portal.
     pub async fn open(directory: &Path, response: &[u8]) -> anyhow::Result<Self> {
         let response = std::str::from_utf8(response)?;
@@ -95,8 +96,8 @@ impl Rows {
         })
     }
 
-    /// Returns the lengths in bytes of the document and of the response. The audit log contains the
-    /// document once more.
+    /// Returns the lengths in bytes of the document and of the response. The audit log contains a
+    /// second copy of the document.
     pub fn lengths(&self) -> (usize, usize) {
         (self.document.len(), self.response.len())
     }
@@ -107,12 +108,13 @@ impl StatelessBenchSuite for Rows {
     async fn bench(&mut self, _iteration: &IterInfo) -> anyhow::Result<IterReport> {
         let key = self.keys.next();
         let (scattered, number) = key.as_u64_pair();
-        // Ids are in increasing order, like those of the service. Keys are in random order.
+        // The ids of portals increase, like those that the service creates. The keys are in random
+        // order.
         let (portal, row) = (
             Uuid::from_u64_pair(number, scattered),
             Uuid::from_u64_pair(number, !scattered),
         );
-        // Each creation has a later time than the one before.
+        // The time of each creation is later than that of the creation before.
         let now = Timestamp::from_microsecond(FIRST_TIME + i64::try_from(number)?)?;
         let key = key.to_string();
         let (document, response) = (

@@ -1,4 +1,4 @@
-//! Servers in separate processes.
+//! Starts servers in separate processes.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -13,20 +13,20 @@ use crate::machine;
 
 /// The platform key of the measured service.
 pub const PLATFORM_KEY: &str = "pk_bench";
-/// A limit per second that no load reaches. With this limit, the service counts every request and
-/// refuses none.
+/// A rate limit per second that no load reaches. With this limit, the service counts every request
+/// and refuses none.
 const RATE_LIMIT: &str = "1000000000";
 
 /// A running server. Its process is killed when this value is dropped.
 pub struct Server {
     /// The address on which the server listens.
     pub address: SocketAddr,
-    /// The time from the start of the process until it listened.
+    /// The time from the start of the process until the server listened.
     pub start_up: Duration,
     process: Process,
 }
 
-/// A child process with its output and its data directory.
+/// A child process, with the pipe of its output and with its data directory.
 struct Process {
     child: KillOnDrop,
     output: BufReader<ChildStdout>,
@@ -57,7 +57,7 @@ impl Server {
         Self::vestibule_with(binary, scratch, &[])
     }
 
-    /// Starts a service like [`Server::vestibule`], with additional flags.
+    /// Does the same as [`Server::vestibule`], with additional flags.
     pub fn vestibule_with(binary: &Path, scratch: &Path, flags: &[String]) -> anyhow::Result<Self> {
         let data = tempfile::tempdir_in(scratch)?;
         let database = format!("sqlite:{}", data.path().join("vestibule.db").display());
@@ -109,14 +109,15 @@ impl Server {
         Self::start(command, Some(data))
     }
 
-    /// Starts this program again as a bare handler, which repeats the response recorded in a file.
+    /// Starts this program again as a bare handler. The handler repeats the response that is
+    /// recorded in a file.
     pub fn bare(program: &Path, response: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command.arg("bare-http").arg(response);
         Self::start(command, None)
     }
 
-    /// Starts a process and waits until it prints its address. Blocks the thread.
+    /// Starts a process and waits until it has printed its address. Blocks the thread.
     fn start(mut command: Command, data: Option<TempDir>) -> anyhow::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let name = command.get_program().display().to_string();
@@ -146,7 +147,7 @@ impl Server {
         bail!("{name} ended before it listened")
     }
 
-    /// Returns the memory that the process occupies now, in MiB.
+    /// Returns the resident memory of the process, in MiB.
     pub fn resident(&self) -> anyhow::Result<f64> {
         machine::resident(self.process.child.0.id())
     }

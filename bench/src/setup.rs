@@ -8,17 +8,17 @@ use crate::client::{Client, PORTALS, PRECHECK_STEPS};
 use crate::keys::Keys;
 use crate::server::{PLATFORM_KEY, Server};
 
-/// Number of portals and of steps in their lists.
+/// Number of portals, and number of steps, in the lists that are measured.
 pub const LIST_LENGTH: usize = 100;
-/// The organization's path in the platform interface. Any id is possible, because the database is
+/// The organization's path in the platform interface. The id can be any id, because the database is
 /// new.
 pub const ORGANIZATION: &str = "/platform/v1/organizations/7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
-/// A text with which a portal has the length of a typical one, somewhat over a kilobyte.
+/// A text that gives a portal the length of a typical one, somewhat over a kilobyte.
 const NOTES: &str = "Reception is open from 8:00 to 22:00. After that, ring the night bell to the left of the door and have your \
     booking number at hand. For lost keys, leaks and power cuts call at any hour; for everything else a message is quicker. \
     The lift is out of service on the first Monday of the month, and parcels wait at the bakery on the corner.";
 
-/// Returns a client of the platform interface.
+/// Returns a client of the platform interface, with the platform's key.
 pub fn platform(server: &Server) -> anyhow::Result<Client> {
     Client::new(server.address, PLATFORM_KEY)
 }
@@ -29,7 +29,8 @@ pub async fn organization(server: &Server) -> anyhow::Result<Client> {
     organization_at(server, ORGANIZATION).await
 }
 
-/// Creates an organization like [`organization`], with another path in the platform interface.
+/// Does the same as [`organization`], for an organization with another path in the platform
+/// interface.
 pub async fn organization_at(server: &Server, path: &str) -> anyhow::Result<Client> {
     let platform = platform(server)?;
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });
@@ -71,7 +72,7 @@ pub fn step(number: usize) -> Value {
     })
 }
 
-/// Creates the portals and steps of the lists.
+/// Creates the portals and steps that the measured lists contain.
 pub async fn create_listed_objects(client: &Client) -> anyhow::Result<()> {
     let keys = Keys::default();
     for number in 0..LIST_LENGTH {

@@ -1,5 +1,5 @@
-//! Measures a million stays: the rate of their sync, compared with bare inserts of the same rows,
-//! and the time of their first and last page.
+//! Measures a million stays: the rate at which the service syncs them, compared with bare inserts
+//! of the same rows, and the time of the first and last page of their list.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -20,29 +20,29 @@ use crate::report::{Line, median};
 use crate::server::Server;
 use crate::setup;
 
-/// Number of stays in a full plan, and in a short one.
+/// Number of stays in a full run, and number in a short run.
 const STAYS: (u64, u64) = (1_000_000, 20_000);
 /// Number of stays in one sync.
 const STAYS_PER_SYNC: u64 = 5_000;
-/// Number of stays when the first page is measured as the basis of the comparison.
+/// The first page is also measured with this number of stays, as the basis of the comparison.
 const BASE_STAYS: u64 = 1_000;
-/// Number of properties.
+/// Number of properties to which the stays belong.
 const PROPERTIES: u64 = 1_000;
 const PAGE_SIZE: u64 = 50;
-/// How long each page is requested repeatedly, and how often at least.
+/// For how long each page is requested repeatedly, and the minimum number of requests.
 const REPETITION: (Duration, usize) = (Duration::from_secs(1), 20);
 /// The minimum rate of a sync, as a fraction of the rate of bare inserts.
 const SYNC_TARGET: f64 = 0.5;
-/// The limit of the factors by which the first and the last page of a million stays may be slower
-/// than the first page of a thousand.
+/// The maximum factors by which the first page and the last page of a million stays may be slower
+/// than the first page of a thousand stays.
 const PAGE_TARGETS: (f64, f64) = (1.5, 3.0);
-/// The organization's id, both for the platform and in the bare rows.
+/// The organization's id, both in the service and in the bare rows.
 const ORGANIZATION: Uuid = Uuid::from_u64_pair(0x4001, 0x8000_0000_0000_0001);
 const PATH: &str = "/api/v1/reservations";
-/// The schema of the bare rows in the service's own database.
+/// The schema for the bare rows, inside the database of the service.
 const BARE_SCHEMA: &str = "bare";
 
-/// The tables and indexes of a stay after the service's migrations.
+/// The tables and indexes for a stay as the service's migrations create them.
 const SCHEMA: &str = "
 create table organization (id UUID primary key);
 create table record (organization_id UUID not null references organization (id), kind text BYTES not null, id UUID not null, property_id UUID, created_at MOMENT not null,
@@ -61,7 +61,7 @@ create table guest_link (organization_id UUID not null references organization (
 ";
 
 store::statements! {
-    /// Inserts the organization of the rows.
+    /// Inserts the organization that the stays belong to.
     INSERT_ORGANIZATION = "insert into organization (id) values (?1)";
     /// Inserts a stay.
     INSERT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, status, check_in, name_key)
@@ -73,8 +73,8 @@ store::statements! {
 }
 
 impl Bench {
-    /// Takes all measurements of a million stays: on SQLite, or on PostgreSQL in an organization of
-    /// its own.
+    /// Makes all measurements of a million stays. They run on SQLite, or on PostgreSQL in a
+    /// separate organization.
     pub async fn stays(&self, url: Option<&str>) -> anyhow::Result<Vec<Line>> {
         let database = if url.is_some() { " on PostgreSQL" } else { "" };
         let stays = if self.is_short() { STAYS.1 } else { STAYS.0 };
@@ -162,8 +162,8 @@ impl Bench {
     }
 }
 
-/// Returns the median time of a page in milliseconds. The configuration changes before each
-/// request.
+/// Returns the median time of a page of stays in milliseconds. The configuration changes before
+/// each request.
 async fn page_time(client: &Client, offset: u64) -> anyhow::Result<f64> {
     let page = Page::measure(
         client,
@@ -181,8 +181,8 @@ async fn page_time(client: &Client, offset: u64) -> anyhow::Result<f64> {
     ))
 }
 
-/// Creates an organization with properties and without stays. Returns a client of the platform and
-/// one of the organization.
+/// Creates an organization that has properties but no stays. Returns a client of the platform
+/// interface and a client of the organization.
 async fn organization_with_properties(node: &Server) -> anyhow::Result<(Client, Client)> {
     let platform = setup::platform(node)?;
     let path = format!("/platform/v1/organizations/{ORGANIZATION}");
@@ -228,7 +228,7 @@ fn stay(number: u64) -> Json {
     stay
 }
 
-/// Returns the rows that the service stores for these stays: the records, their links to
+/// Returns the rows that the service would store for these stays: the records, their links to
 /// properties, and the guest tokens.
 fn rows(stays: &[Json]) -> anyhow::Result<[Vec<Vec<Value>>; 3]> {
     let now = Timestamp::constant(1_796_000_000, 0);
@@ -297,7 +297,8 @@ fn migrations() -> Migrations {
     }
 }
 
-/// Creates a schema beside the service's schema in the same database. Returns a URL for it.
+/// Creates a schema in the database of the service, beside the service's schema. Returns a URL for
+/// the new schema.
 fn sibling_schema(url: &str) -> anyhow::Result<String> {
     let status = Command::new("psql")
         .args([

@@ -1,6 +1,6 @@
-//! Measures webhooks: deliveries per second, the time from an event to its arrival, the cost of a
-//! backlog, and the effect of a hanging target on the others. The receivers run in this process and
-//! count the deliveries.
+//! Measures webhooks: deliveries per second, the time from an event to the arrival of its delivery,
+//! the cost of a backlog, and the effect of a hanging receiver on the others. The receivers run in
+//! this process and count the deliveries.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -21,14 +21,14 @@ use crate::receiver::{Identity, Receivers, rate};
 use crate::report::{Line, figure, median, ninety_ninth};
 use crate::server::{PLATFORM_KEY, Server};
 
-/// A group of receivers whose throughput is measured.
+/// A group of receivers. The number of deliveries per second to the whole group is measured.
 struct ReceiverGroup {
     receivers: usize,
-    /// The dispatcher's limit of deliveries at the same time (`Group::limit` in
-    /// `crates/delivery/src/limiter.rs`): for a single receiver, the limit of one fast port; for
-    /// several, the limit of one host.
+    /// The number of deliveries that the dispatcher sends at the same time (`Group::limit` in
+    /// `crates/delivery/src/limiter.rs`). For a single receiver, it is the limit of one fast port.
+    /// For several receivers, it is the limit of one host.
     concurrency: usize,
-    /// Number of deliveries for each second of a round.
+    /// Number of deliveries in a round, for each second of the round's length.
     per_second: u32,
 }
 
@@ -44,43 +44,45 @@ const RECEIVER_GROUPS: [ReceiverGroup; 2] = [
         per_second: 5_000,
     },
 ];
-/// The minimum rate of deliveries, as a fraction of the rate of a bare loop.
+/// The minimum rate of deliveries, as a fraction of the rate of a bare loop that posts the same
+/// bytes.
 const THROUGHPUT_TARGET: f64 = 0.4;
 
-/// Number of events that are measured on an idle server, and number of events before them that are
+/// Number of measured events on an idle server, and number of events that are sent before them and
 /// not measured.
 const IDLE_EVENTS: (usize, usize) = (200, 20);
-/// The pause before each event, in which the server records the previous outcome.
+/// The pause before each event. In this time, the server records the outcome of the previous
+/// delivery.
 const PAUSE: Duration = Duration::from_millis(10);
-/// The limit of the median time from an event to its arrival, in milliseconds.
+/// The maximum median time from an event to the arrival of its delivery, in milliseconds.
 const IDLE_TARGET: f64 = 2.0;
 
-/// Number of receivers with a backlog.
+/// Number of receivers to which the backlog is sent.
 const BACKLOG_RECEIVERS: usize = 10;
 /// Number of deliveries in the backlog for each second of a round: 100,000 in a full round.
 const BACKLOG_PER_SECOND: u32 = 25_000;
 /// Number of syncs that create the backlog.
 const BATCHES: usize = 5;
-/// A timeout longer than the creation of the backlog, so that attempts that wait for a response
-/// during this time do not fail.
+/// A time limit for responses that is longer than the creation of the backlog. The receivers do not
+/// respond during that time, and the attempts must not fail.
 const LONG_TIMEOUT: &str = "--webhook-timeout=10m";
 /// The minimum rate of the first tenth of the backlog, as a fraction of the rate of the last tenth.
 /// During the first tenth, most of the backlog still exists.
 const FIRST_TENTH_TARGET: f64 = 0.8;
-/// The limit of resident memory with a backlog, in MiB.
+/// The maximum resident memory of a service with a backlog, in MiB.
 const BACKLOG_MEMORY_TARGET: f64 = 150.0;
 
-/// Number of targets beside the hanging one. The second number applies if this process may open
+/// Number of receivers besides the hanging one. The second number is used if this process may open
 /// fewer than `FILES` files.
 const TARGETS: (usize, usize) = (1_000, 200);
-/// A sufficient number of files for a listener and two connections of each target, and for other
-/// purposes.
+/// A number of open files that is enough for a listener and two connections of each receiver, and
+/// for other purposes.
 const FILES: usize = 4_096;
-/// Events per second. The rate does not depend on how fast the deliveries arrive.
+/// Events per second. The next event does not wait for the delivery of the previous one.
 const EVENTS_PER_SECOND: u32 = 250;
-/// Number of deliveries to the hanging target.
+/// Number of deliveries to the hanging receiver.
 const HANGING_DELIVERIES: usize = 10_000;
-/// The limit of the factor by which the hanging target slows down deliveries to the others.
+/// The maximum factor by which the hanging receiver may slow down deliveries to the others.
 const HANGING_TARGET: f64 = 1.5;
 /// Number of organizations that are set up at the same time.
 const MAX_CONCURRENT: usize = 16;
@@ -90,14 +92,14 @@ const MAX_CONCURRENT: usize = 16;
 struct Tenant {
     platform: Client,
     client: Client,
-    /// The path to which the platform sends records of this organization.
+    /// The path to which the platform sends syncs of this organization.
     sync: String,
     property: Uuid,
     keys: Keys,
 }
 
 impl Tenant {
-    /// Sets up the organization.
+    /// Creates the organization and its property.
     async fn on(address: SocketAddr, keys: Keys) -> anyhow::Result<Self> {
         let platform = Client::new(address, PLATFORM_KEY)?;
         let (path, property) = (
@@ -146,7 +148,7 @@ impl Tenant {
             .map(drop)
     }
 
-    /// Returns the body of a sync that creates tasks with these ids.
+    /// Returns the body of a sync that creates the tasks with these ids.
     fn tasks(&self, ids: impl IntoIterator<Item = Uuid>) -> Value {
         let data =
             json!({ "propertyId": self.property, "title": "Change the linen", "status": "open" });
@@ -156,7 +158,7 @@ impl Tenant {
         json!({ "records": tasks.collect::<Vec<_>>() })
     }
 
-    /// Causes `count` events with one sync.
+    /// Causes `count` events by one sync.
     async fn cause_events(&self, count: usize) -> anyhow::Result<()> {
         let tasks = self.tasks((0..count).map(|_| self.keys.next()));
         self.platform
@@ -167,7 +169,7 @@ impl Tenant {
 }
 
 impl Bench {
-    /// Takes all measurements of webhooks.
+    /// Makes all measurements of webhooks.
     pub async fn webhooks(&self) -> anyhow::Result<Vec<Line>> {
         let identity = Identity::new(&self.scratch)?;
         let mut lines = Vec::new();
@@ -180,7 +182,7 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Starts a service that trusts the receivers.
+    /// Starts a service that trusts the receivers' certificate and may send to them.
     fn start_service(&self, identity: &Identity, additional: &[&str]) -> anyhow::Result<Server> {
         let flags = identity
             .flags()
@@ -189,8 +191,9 @@ impl Bench {
         Server::vestibule_with(&self.binary, &self.scratch, &flags.collect::<Vec<_>>())
     }
 
-    /// Measures deliveries per second beside a bare loop of the same HTTP client that posts the
-    /// same bytes. Also measures the processor time per delivery, including the receiver's part.
+    /// Measures deliveries per second, and compares them with a bare loop of the same HTTP client
+    /// that posts the same bytes. Also measures the processor time per delivery, including the part
+    /// of the receiver.
     async fn throughput(
         &self,
         identity: &Identity,
@@ -275,7 +278,8 @@ impl Bench {
         ])
     }
 
-    /// Measures the time from an event to its arrival on a server that is otherwise idle.
+    /// Measures the time from an event to the arrival of its delivery, on a server that is
+    /// otherwise idle.
     async fn arrival(&self, identity: &Identity) -> anyhow::Result<Vec<Line>> {
         eprintln!("event to arrival");
         let server = self.start_service(identity, &[])?;
@@ -320,8 +324,8 @@ impl Bench {
         ])
     }
 
-    /// Measures whether deliveries are as fast with a large backlog as with a small one, and how
-    /// much memory the backlog occupies.
+    /// Measures whether deliveries are as fast with a large backlog as with a small one, and the
+    /// resident memory of the service with a backlog.
     async fn backlog(&self, identity: &Identity) -> anyhow::Result<Vec<Line>> {
         let per_receiver =
             count_in(self.plan.length, BACKLOG_PER_SECOND)? / BACKLOG_RECEIVERS / BATCHES;
@@ -367,8 +371,8 @@ impl Bench {
         ])
     }
 
-    /// Measures how much longer deliveries take when one of many targets hangs, compared with a
-    /// server without a hanging target.
+    /// Measures how much longer deliveries take when one of many receivers hangs. The comparison is
+    /// with a server that has no hanging receiver.
     async fn hanging(&self, identity: &Identity) -> anyhow::Result<Line> {
         let (normal, reduced) = TARGETS;
         let targets = if machine::open_files()? < FILES {
@@ -387,7 +391,8 @@ impl Bench {
             tenants(&without_hanging, &receivers).await?,
         );
         let hanging = Receivers::start(identity, 1, false).await?;
-        // The new organization uses the next key of the others, so its id differs from theirs.
+        // The id of the new organization comes from the same sequence of keys as the ids of the
+        // others, so it differs from them.
         let keys = others.first().context("no targets")?.keys.clone();
         let tenant = Tenant::on(with_hanging.address, keys).await?;
         tenant.subscribe(&hanging.urls[0]).await?;
@@ -442,8 +447,8 @@ fn milliseconds(from: Instant, to: Instant) -> f64 {
     to.duration_since(from).as_secs_f64() * 1_000.0
 }
 
-/// Sets up an organization for each receiver. Each receiver gets one delivery, which opens its
-/// connection.
+/// Sets up an organization for each receiver. Sends one delivery to each receiver, so that the
+/// connection to it is open.
 async fn tenants(server: &Server, receivers: &Receivers) -> anyhow::Result<Vec<Tenant>> {
     let (address, keys) = (server.address, Keys::default());
     let (mut tenants, mut tasks) = (Vec::new(), JoinSet::new());
@@ -470,7 +475,8 @@ async fn tenants(server: &Server, receivers: &Receivers) -> anyhow::Result<Vec<T
 }
 
 /// Causes `count` events at a constant rate, each in the next organization. Returns the 99th
-/// percentile of the times to arrival in milliseconds. Each time begins before the sync is sent.
+/// percentile of the times from an event to the arrival of its delivery, in milliseconds. The time
+/// begins before the sync is sent.
 async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> anyhow::Result<f64> {
     let mut pace = tokio::time::interval(Duration::from_secs(1) / EVENTS_PER_SECOND);
     let mut syncs = JoinSet::new();
