@@ -38,7 +38,7 @@ pub struct ReportedEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
-    /// The kind of the record.
+    /// The record kind, such as `task`.
     pub kind: String,
     pub record_id: Uuid,
 }

@@ -521,7 +521,7 @@ impl<'a> Transaction<'a> {
         Ok(self.rows(statement, params)?.into_iter().next())
     }
 
-    /// Runs a change and returns the number of rows that it touched.
+    /// Runs a change and returns the number of rows that it inserted, updated or deleted.
     pub fn execute(&mut self, statement: &'static Statement, params: &[Value]) -> Result<u64> {
         let _span = statement_span(statement).entered();
         self.work.statements += 1;

@@ -58,7 +58,7 @@ type QueueTurn = (Duration, u64, Share);
 struct ShareQueue<W> {
     waiting: VecDeque<W>,
     running: usize,
-    /// The time charged to the share.
+    /// The time charged to the share, on the scale of the queue's virtual time.
     charged: Duration,
     /// Duration of the share's last finished work.
     last: Duration,
@@ -86,8 +86,8 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Adds work. Returns true if the share had no turn before and now has one. Fails if too much
-    /// work of the share is waiting.
+    /// Adds an item of a share. Returns true if the share had no turn before and now has one. Fails
+    /// if too many items of the share wait already.
     pub(crate) fn push(&self, share: Share, work: W) -> Result<bool> {
         let mut state = self.state();
         state.remove_idle_shares();

@@ -402,7 +402,8 @@ fn serve_writes(connection: &Connection, queue: &Queue<WriterJob>, counts: &Coun
     }
 }
 
-/// Runs `first` and the operations queued behind it in one transaction: many operations, one fsync.
+/// Runs `first` and the operations queued behind it in one transaction, so that they need only one
+/// fsync.
 fn commit_group(
     connection: &Connection,
     first: (Share, WriterJob),
@@ -460,7 +461,7 @@ fn overwrite(connection: &Connection) {
         connection.pragma_update(None, "user_version", version.wrapping_add(1))
     });
     if let Err(error) = overwritten {
-        // The empty commit is in the log even if the disk does not confirm it either.
+        // The empty commit replaces the batch in the log even if the disk does not confirm it.
         tracing::debug!(%error, "the empty commit that overwrites a failed batch was not confirmed");
     }
 }

@@ -424,8 +424,8 @@ impl Connection {
         })
     }
 
-    /// Returns the limit for the next answer. It is shorter on an unproven connection, so that time
-    /// is left for another connection.
+    /// Returns the limit for the next answer. On an unproven connection the limit is shorter, so
+    /// that there is time to use another connection.
     fn answer_limit(&self) -> Duration {
         match self.state {
             ConnectionState::Unproven { .. } => self.pooling.first_limit(),
@@ -465,7 +465,8 @@ impl Connection {
         Ok(answers.into_iter().map(Answer::touched).sum())
     }
 
-    /// Defers a change. If the change fails, the next statement or the commit fails.
+    /// Defers a change until the next statement or the commit. If the change fails, that statement
+    /// or the commit fails.
     pub(crate) fn execute_deferred(
         &mut self,
         statement: &'static Statement,

@@ -100,7 +100,7 @@ impl WriteTurn<'_> {
         self.queue?.follow(self.share, took)
     }
 
-    /// Returns this write, or the first queued write behind it whose caller still waits.
+    /// Returns `first`, or the first queued write after it whose caller still waits.
     fn first_awaited(self, first: QueuedWrite) -> Option<QueuedWrite> {
         let mut next = Some(first);
         while let Some(write) = next.take_if(|write| write.progress.is_abandoned()) {
@@ -115,7 +115,7 @@ impl WriteTurn<'_> {
 /// pool.
 pub(super) struct GroupOutcome {
     senders: Vec<Box<dyn FnOnce() + Send>>,
-    /// The duration of the last write.
+    /// How long the last write of the group took.
     pub(super) took: Duration,
 }
 

@@ -185,7 +185,7 @@ impl Link {
         }))
     }
 
-    /// Returns whether the connection can no longer be used.
+    /// Returns whether the connection was lost, so that no more requests can be sent.
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
@@ -235,7 +235,7 @@ impl Connector {
             SslMode::Disable
         });
         config.connect_timeout(WAIT_LIMIT);
-        // Lets the kernel detect a server that has vanished from the network.
+        // With this timeout the kernel detects a server that has vanished from the network.
         config.tcp_user_timeout(WAIT_LIMIT);
         config.keepalives_idle(Duration::from_secs(10));
         config.application_name("vestibule");
@@ -277,8 +277,9 @@ impl Connector {
 
 /// Removes the TLS settings `sslmode` and `sslrootcert` from the URL and returns both. The modes
 /// `require`, `verify-ca` and `verify-full` all mean TLS with a verified certificate. `sslrootcert`
-/// names a PEM file that is trusted besides the system's authorities. Also removes
-/// `target_session_attrs`, because a server that accepts writes is always required.
+/// names a PEM file with authorities that are trusted besides those of the system. Also removes
+/// `target_session_attrs`, because the program itself decides whether the server must accept
+/// writes.
 fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let (mut is_tls, mut root, mut rest) = (false, None, Vec::new());

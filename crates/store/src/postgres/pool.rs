@@ -17,18 +17,19 @@ use crate::error::{Error, Result};
 
 /// Delay between two attempts to open a connection.
 const RETRY_DELAY: Duration = Duration::from_millis(400);
-/// A connection unused for this long is closed.
+/// An idle connection that was not used for this long is closed.
 const REST_LIMIT: Duration = Duration::from_mins(10);
-/// A connection older than this is replaced, so that nodes follow a changed address of their URL.
+/// A connection that is older than this is replaced by a new one. So nodes connect to the new
+/// address after the host name in their URL gets another address.
 const AGE_LIMIT: Duration = Duration::from_mins(30);
 
-/// A pool of connections of one kind.
+/// A pool of connections to one server URL that serve one purpose, such as look-ups.
 ///
 /// A connection returns to the pool only outside a transaction. If a commit or a rollback was not
 /// confirmed, or work panicked, the connection is closed, and the server rolls back uncommitted
-/// changes. If one connection is lost, all others are closed too; those in use are closed when they
-/// return. The other connections most likely have the same fault: a server that shuts down or was
-/// demoted, or a network that drops packets. Trying each of them would cost a caller time.
+/// changes. If one connection is lost, all others are closed too. Those in use are closed when they
+/// return. They most likely have the same fault: a server that shuts down or was demoted, or a
+/// network that drops packets. A caller would lose time if it tried each of them.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,
@@ -43,7 +44,7 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct IdleConnections {
-    /// Idle connections, the longest unused first.
+    /// Idle connections. The one that was unused for the longest time is the first.
     connections: VecDeque<Connection>,
     /// Number of times that all connections were dropped. The pool does not take back a connection
     /// of an earlier generation.
@@ -73,8 +74,8 @@ impl Pool {
         self.is_sharded
     }
 
-    /// Returns how many connections were closed because one connection of their generation was
-    /// lost.
+    /// Returns how many connections of this pool were closed because one connection of their
+    /// generation was lost.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -83,7 +84,8 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns an idle connection or a new one. Retries an unreachable server until the deadline.
+    /// Returns an idle connection, or else a new one. Until the deadline, tries again to reach a
+    /// server that does not answer.
     pub(super) fn take(self: &Arc<Self>, until: Instant) -> Result<Connection> {
         match self.take_idle() {
             Some(connection) => Ok(connection.lend(self.clone(), true)),
@@ -93,8 +95,8 @@ impl Pool {
         }
     }
 
-    /// Removes the connection that was used last, and returns it. Closes connections that are too
-    /// old.
+    /// Removes the idle connection that was used last, and returns it. Closes connections that are
+    /// too old on the way.
     fn take_idle(&self) -> Option<Connection> {
         loop {
             let connection = self.idle().connections.pop_back()?;

@@ -24,8 +24,8 @@ const PROCESS_IN_TRANSACTION: &str = "begin; select pg_backend_pid()";
 const ROUNDS: usize = 3;
 
 /// Sets the server's time limits. The server cancels a statement that runs longer than its caller
-/// waits. It ends a transaction whose client is silent, because that transaction may hold the lock
-/// of an organization.
+/// waits. It also ends a transaction whose client sends no statement for a while, because that
+/// transaction may have locked an organization.
 macro_rules! limits {
     ($set:literal, $before:literal, $after:literal) => {
         concat!(
