@@ -274,7 +274,7 @@ pub enum RepeatedRequest {
     Read(Arc<str>, Coding),
     /// The creation of a portal, each time with a new idempotency key.
     Create(Keys),
-    /// The creation of a portal by each of these clients in turn.
+    /// The creation of a portal. These clients take turns, each with a new idempotency key.
     CreateBy(Keys, Arc<[Client]>),
 }
 

@@ -145,7 +145,7 @@ impl Curve {
     }
 }
 
-/// Returns a table of the costs at all sizes.
+/// Returns a table with the costs of each request at all sizes.
 pub fn table(curves: &[Curve]) -> String {
     let mut text = String::from(
         "\n| milliseconds, with so many steps, manuals and properties | 10 | 100 | 1,000 | 10,000 |\n|---|---:|---:|---:|---:|\n",

@@ -29,7 +29,7 @@ const CATEGORIES: &str = "/api/v1/portal-manual-categories";
 /// second.
 const QUERY: &str = "/api/v1/search?query=balcony%2077";
 
-/// A text as long as a typical manual.
+/// The text of a manual, with a typical length.
 pub const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the plug of the *white box* by the door\n- Wait ten seconds\n\
     - Put it back\n\nStill nothing? [Call us](tel:+34934123456), from 9:00 to 21:00. We are round the corner and come by within the \
     hour, with another router if need be.";

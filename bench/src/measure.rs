@@ -63,7 +63,7 @@ impl Plan {
         starts: 10,
         is_short: false,
     };
-    /// Short rounds, which only show that everything runs.
+    /// Short rounds. They only show that every measurement works, and their values mean little.
     pub const QUICK: Self = Self {
         rounds: 3,
         length: Duration::from_secs(1),
@@ -108,7 +108,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Returns the table's line for this comparison.
+    /// Returns the line of the table that shows this comparison.
     pub fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
         let Self {
             ours,

@@ -56,7 +56,7 @@ impl Identity {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // Fails if this process already has a default provider, which serves the same purpose.
+        // Fails if this process already has a default provider. That provider is used then.
         drop(ring::default_provider().install_default());
         Ok(Self {
             tls: TlsAcceptor::from(Arc::new(config)),

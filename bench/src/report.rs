@@ -111,7 +111,7 @@ pub fn ninety_ninth(figures: &[f64]) -> f64 {
     figures.get(index).copied().unwrap_or(f64::NAN)
 }
 
-/// Returns the table of the lines, under a heading.
+/// Returns the table: a heading, and these lines below it.
 #[must_use]
 pub fn table(heading: &str, lines: &[Line]) -> String {
     let mut text = format!(

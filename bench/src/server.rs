@@ -38,7 +38,7 @@ pub struct KillOnDrop(pub Child);
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        // Fails if the process has already ended, which serves the same purpose.
+        // If the process has already ended, the kill fails. No kill is needed then.
         drop(self.0.kill());
         drop(self.0.wait());
     }

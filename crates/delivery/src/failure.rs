@@ -1,4 +1,4 @@
-//! Describes in plain words why a receiver did not answer.
+//! Describes in plain words why an attempt at a delivery got no answer.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};

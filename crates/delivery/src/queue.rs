@@ -48,7 +48,7 @@ store::statements! {
                 and d.status = 'pending' and d.leased_until is null) as first
             from webhook_subscription s where s.organization_id = ?1 and s.deleted_at is null
         union all select min(leased_until) as first from webhook_delivery where organization_id = ?1 and leased_until is not null) as firsts";
-    /// Moves the row of an organization to a later time.
+    /// Sets the time in the row of an organization to a later time.
     POSTPONE = "update webhook_due set due_at = ?2 where organization_id = ?1";
     /// Removes the row of an organization that has no pending delivery.
     REMOVE = "delete from webhook_due where organization_id = ?1";

@@ -28,7 +28,7 @@ const RETRIES: usize = 3;
 /// The time after the first sending in which a failed request to a bucket may be sent again.
 const RETRY_TIME: Duration = Duration::from_secs(30);
 
-/// A directory with objects.
+/// A directory in which objects are stored.
 #[derive(Debug, Clone)]
 pub(super) struct Directory(PathBuf);
 

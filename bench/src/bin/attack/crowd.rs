@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 /// A client stops after this many rounds, even before the deadline.
 const MAX_ROUNDS: u64 = 1_000_000;
-/// The pause of a client after a request without a response.
+/// How long a client pauses after a request that got no response.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The number of responses with each status. Status 0 counts the requests without a response.

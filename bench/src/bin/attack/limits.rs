@@ -44,7 +44,7 @@ const CONCURRENT_UPLOADS: usize = 8;
 /// Number of networks whose clients register, and number of addresses in each network.
 const NETWORKS: u8 = 4;
 const ADDRESSES: u8 = 50;
-/// Number of silent connections to a server with few files.
+/// Number of silent connections to the server that may open only `FEW_FILES` files.
 const SILENT_CONNECTIONS: usize = 1_500;
 
 /// Sends endless bodies without a credential, over HTTP/1.1 and HTTP/2. Then checks the server's

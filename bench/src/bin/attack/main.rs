@@ -58,7 +58,7 @@ struct AttackCli {
 
 fn main() -> anyhow::Result<ExitCode> {
     let cli = AttackCli::parse();
-    // Fails if this process already has a default provider, which serves the same purpose.
+    // Fails if this process already has a default provider. That provider is used then.
     drop(ring::default_provider().install_default());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

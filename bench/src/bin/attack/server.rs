@@ -80,7 +80,7 @@ impl Target {
     }
 }
 
-/// A server. Its process is killed when this value is dropped.
+/// A running server of the attack. Its process is killed when this value is dropped.
 pub struct AttackedServer {
     /// The server's address and process id.
     pub target: Target,
@@ -97,7 +97,7 @@ struct Running(Child, BufReader<ChildStdout>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Fails if the process has already ended, which serves the same purpose.
+        // If the process has already ended, the kill fails. No kill is needed then.
         drop(self.0.kill());
         drop(self.0.wait());
     }
