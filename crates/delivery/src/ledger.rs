@@ -88,7 +88,8 @@ store::statements! {
     /// The time at which the next lease expires. Deliveries of a node that crashed can be claimed
     /// again when their leases expire.
     NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
-    /// Locks a subscription against transactions that record its deliveries or mark it as deleted.
+    /// Locks a subscription against other transactions that record its deliveries or mark it as
+    /// deleted.
     LOCK_SUBSCRIPTION = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
     /// Ends the claim on a delivery and writes its new state.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6, is_cut = ?7
@@ -162,8 +163,8 @@ pub(super) struct SearchResult {
     /// Whether the search stopped before its end. More deliveries may then be due for which there
     /// are permits.
     pub is_incomplete: bool,
-    /// Whether another node had locked or claimed some of the deliveries first. The other node may
-    /// still roll back.
+    /// Whether another node had locked or claimed some of the deliveries first. The transaction of
+    /// that node may still be rolled back.
     pub was_claimed_elsewhere: bool,
     /// The time at which the next delivery becomes due. `None` if the search stopped early.
     pub next: Option<Timestamp>,

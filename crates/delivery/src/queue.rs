@@ -38,7 +38,7 @@ store::statements! {
     /// Records that an organization has a delivery that is due at a time.
     NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2) on conflict (organization_id)
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
-    /// Organizations whose rows have been due since a time or longer.
+    /// Organizations whose rows were already due at a given time, the longest due first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
     /// Locks the row of an organization, so that no other transaction updates it.
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";

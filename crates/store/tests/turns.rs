@@ -92,9 +92,9 @@ async fn failed_writes_count_toward_the_size_of_a_batch() {
     let (go, holding) = hold(&opened.store).await;
     let good = write(&opened.store, share(1), |tx| insert(tx, 1));
     queued(&opened.store, 1).await;
-    // The last of these slow writes ends only after the good write has been answered. If both were
-    // in one batch, the good write would be answered only after the end of the slow one, and the
-    // test would hang.
+    // The last of these refused writes ends only after the good write has been answered. If both
+    // were in one batch, the good write would be answered only after the end of the refused one,
+    // and the test would hang.
     let (open, gate) = channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
     let mut refused = Vec::new();
