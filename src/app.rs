@@ -134,7 +134,8 @@ fn advice(error: &Value) -> Option<String> {
     }
 }
 
-/// The texts and schemas of the whole product.
+/// What the engine needs to know about the product: titles, instructions and advice, additions to
+/// the OpenAPI documents, and the look-up of guests' tokens.
 const ABOUT: About = About {
     interface,
     instructions: INSTRUCTIONS,

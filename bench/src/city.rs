@@ -102,7 +102,8 @@ impl Kind {
     }
 }
 
-/// A random generator. For the same object it makes the same choices in every run.
+/// A random generator for the content of one object. Its seed is the object's kind and number, so
+/// each run creates the same content.
 pub struct RandomChoices(u64);
 
 impl RandomChoices {

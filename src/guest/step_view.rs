@@ -214,7 +214,8 @@ impl StepOfStay {
             .unwrap_or_else(|| step_title(in_language(language).0, step.step_type).to_owned())
     }
 
-    /// Returns the questions that are asked now; `None` for steps of another type.
+    /// Returns the questions to show after the answers so far; `None` if the step's type has no
+    /// questions.
     pub(super) fn questions(&self, texts: &Texts, language: &str) -> Option<Vec<QuestionView>> {
         let answers = self.answers().cloned().unwrap_or_default();
         (self.step.step_type.answer_form() == AnswerForm::Questions).then(|| {

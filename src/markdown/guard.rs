@@ -202,8 +202,8 @@ impl Escaper<'_> {
         (&body[..body.len() - rest.len()], rest)
     }
 
-    /// If a line looks like a link definition, Markdown would hide it. Escapes the start of this
-    /// line. Returns the rest of the line.
+    /// Escapes the start of a line that looks like a link definition, because Markdown would hide
+    /// the line. Returns the part of the line that is not written yet.
     fn line_start<'t>(&mut self, text: &'t str) -> &'t str {
         let is_definition = text.starts_with('[')
             && text

@@ -185,8 +185,8 @@ on_both! {
     async fn the_survey_of_departure_is_open_for_fourteen_days(app: App) {
         let house = House::build(&app).await;
         let checkout = json!({ "kind": "checkout", "overallRating": 1 });
-        // The time is 15 December, 00:30 in Madrid. On the day of check-out the survey of departure
-        // is open.
+        // The time is 15 December, 00:30 in Madrid. The check-out survey is open from the day of
+        // check-out on.
         app.clock.advance(DAY * 23 + HOUR * 14);
         assert_eq!(view(&house).await["reviewRequests"], json!(["checkin", "checkout"]));
         app.clock.advance(HOUR * 11);
@@ -195,8 +195,7 @@ on_both! {
         assert_eq!(view(&house).await["reviewRequests"], json!([]));
         give_review(&house, checkout.clone()).await.error(403);
         house.update_portal(house.portal, json!({ "isReviewRequestCheckoutEnabled": true })).await;
-        // The time is 29 December, 23:30 in Madrid. The survey of departure closes half an hour
-        // later.
+        // The time is 29 December, 23:30 in Madrid. The check-out survey closes at midnight.
         app.clock.advance(DAY * 14 + HOUR * 12);
         assert_eq!(view(&house).await["reviewRequests"], json!(["checkout"]));
         let id = give_review(&house, checkout.clone()).await.data()["id"].clone();
