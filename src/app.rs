@@ -134,7 +134,7 @@ fn advice(error: &Value) -> Option<String> {
     }
 }
 
-/// What the engine needs to know about the product: titles, instructions and advice, additions to
+/// The engine's knowledge about the product: titles, instructions and advice, additions to
 /// the OpenAPI documents, and the look-up of guests' tokens.
 const ABOUT: About = About {
     interface,
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Operations that are not tools, each with a hint on what a model can use instead.
+    /// Operations that are not tools, each with a hint at the tool to use instead.
     const NOT_TOOLS: [(&str, &str); 9] = [
         (
             "previewGuestView",

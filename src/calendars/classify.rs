@@ -7,7 +7,7 @@
 
 use engine::fold::fold;
 
-/// What an event of a calendar stands for.
+/// The meaning of an event of a calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EventMeaning {
     /// A booking, with the guest's name if the texts contain a name.

@@ -112,7 +112,7 @@ fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<u
     Ok(count)
 }
 
-/// Copies a file. Returns false if somebody has deleted the file since its folder was listed.
+/// Copies a file. Returns false if the file was deleted after its folder was listed.
 fn copy_file(source: &Path, target: &Path, previous: Option<&Path>) -> Result<bool, String> {
     let size = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).ok();
     if let Some(previous) = previous
@@ -169,7 +169,7 @@ async fn fetch_all(
     Ok(count)
 }
 
-/// Fetches a file. Returns false if somebody has deleted the file since the bucket was listed.
+/// Fetches a file. Returns false if the file was deleted after the bucket was listed.
 async fn fetch(files: &Files, key: &str, folder: &Path, target: &Path) -> Result<bool, String> {
     let text = |error: files::Error| format!("{key}: {error}");
     let Some(mut object) = files.read(key).await.map_err(text)? else {

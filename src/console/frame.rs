@@ -252,7 +252,7 @@ pub fn refusal(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
     )
 }
 
-/// Returns the heading and the text of an error page: what happened, and what the member can do.
+/// Returns the heading and the text of an error page: the fault, and advice for the member.
 pub fn heading_and_text(
     refusal: &ConsoleRefusal,
     words: &ConsoleWords,

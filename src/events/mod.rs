@@ -1,4 +1,4 @@
-//! Events for other systems: which changes fire them, who subscribes to them, and what is sent
+//! Events for other systems: the changes that fire them, the subscriptions, and the messages
 //! (rules: sync#events).
 //!
 //! `derive.rs` decides which events a change of a record fires. Most events fire at once. If a

@@ -170,7 +170,7 @@ impl Reason {
     }
 }
 
-/// Explains what the guest of a reservation sees at a time. If `only` is the id of a step, only
+/// Explains the view of a reservation's guest at a time. If `only` is the id of a step, only
 /// that step is explained, and no manual; 404 if the caller cannot access it.
 pub(super) fn explain(
     context: &mut Context<'_, '_>,

@@ -203,7 +203,7 @@ fn timestamp_of(record: &Object, name: &str) -> Option<Timestamp> {
     text.parse::<Moment>().ok().map(|at| at.0)
 }
 
-/// Returns the door code of a record if it is valid for a stay now. The boolean tells whether the
+/// Returns the door code of a record if it is valid for a stay now. The boolean is true if the
 /// record names the stay. If the record names no stay, its code must be for the stay's flat, and
 /// for a time that overlaps the stay.
 fn valid_code(

@@ -1,6 +1,6 @@
 //! Pre-check-in of one stay: its steps, the guest's answers and its status (rules: pre-check-in;
 //! submissions#status). `openness.rs` decides which steps a guest may save, `stored_answers.rs`
-//! reads what is stored, and `review.rs` has the decisions of staff.
+//! reads the stored answers, and `review.rs` has the decisions of staff.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;

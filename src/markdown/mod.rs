@@ -1,4 +1,4 @@
-//! Renders texts of hosts as HTML that is safe to show, whatever the texts contain. Only this
+//! Renders texts of hosts as HTML. The HTML is safe for any content of a text. Only this
 //! module turns a text of a host into HTML.
 //!
 //! A text is shown as it was typed, except for clear formatting ([`guard`]). HTML tags that are not

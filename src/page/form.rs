@@ -27,8 +27,8 @@
 //! belongs to the step, as it does for any other caller.
 //!
 //! Forms need no protection against cross-site requests. The token in the path is the only
-//! credential, and no browser adds the token by itself. Whoever knows the address may send the
-//! form. Nobody else can forge a request.
+//! credential, and no browser adds the token by itself. Every person who knows the address
+//! may send the form, and other pages cannot forge a request.
 
 mod guest_details;
 

@@ -23,7 +23,7 @@ const OTHERS: [(&str, Requirement); 2] = [
     ("lastName", Requirement::OneOf),
 ];
 
-/// Which guests must fill in a field.
+/// The guests who must fill in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requirement {
     /// The field is required of every guest.

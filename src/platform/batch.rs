@@ -153,7 +153,7 @@ pub(super) struct SyncBatch {
     referring_settings: HashMap<(RecordKind, Uuid), Vec<(String, Uuid)>>,
     /// The parsed properties, by their id.
     properties: HashMap<Uuid, Option<Property>>,
-    /// What to do with a record that has an issue.
+    /// The treatment of a record that has an issue.
     on_invalid: OnInvalid,
     /// The issues of the request. If there is an issue, the batch must not be written.
     pub(super) issues: Vec<Issue>,

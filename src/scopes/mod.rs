@@ -1,8 +1,8 @@
 //! Entity scopes: the assignments of steps, manuals and portals to properties, groups, tags and
 //! portals (rules: assignments#entity-scopes).
 //!
-//! `resolution.rs` decides which portal a property gets, and `serving.rs` what a limited caller can
-//! access. `operations.rs` changes assignments.
+//! `resolution.rs` chooses the portal of a property, and `serving.rs` decides on the access of a
+//! limited caller. `operations.rs` changes assignments.
 
 mod audited;
 mod erased;

@@ -57,7 +57,7 @@ impl ColumnField {
     }
 }
 
-/// What the import does with a column.
+/// The use of a column by the import.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Column {
     /// The column has the external id of each record.

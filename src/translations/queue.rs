@@ -308,7 +308,7 @@ pub(super) fn write_translation(
         super::write(&mut context, *translation, language, &text, true, &entries)?;
         return Ok(JobOutcome::Written);
     }
-    // A truncated translation would be of no use, and the stored version is a translation of an
+    // A truncated translation would mislead guests, and the stored version is a translation of an
     // older text. So the stored version is deleted, and guests read the English text.
     if stored.is_some() {
         super::delete_entry(&mut context, *translation, language)?;

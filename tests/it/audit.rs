@@ -514,8 +514,8 @@ async fn records_by_hand(api: &Api) -> [String; 2] {
     secrets
 }
 
-/// Creates a calendar feed of a flat, fetches it and deletes it. Returns the feed's address, which
-/// is a secret: whoever has it can read the calendar.
+/// Creates a calendar feed of a flat, fetches it and deletes it. Returns the feed's address. The
+/// address is a secret, because it is the only credential of the calendar.
 async fn calendar(api: &Api, flat: Uuid) -> String {
     let url = "https://127.0.0.1:9/hush-calendar.ics";
     let feed = json!({ "propertyId": flat, "url": url, "channel": "airbnb" });

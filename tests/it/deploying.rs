@@ -185,8 +185,8 @@ fn is_below(path: &str, prefixes: &[&str]) -> bool {
     prefixes.iter().any(below)
 }
 
-/// Each route is either public or internal. If a new route were in neither list, nobody would
-/// notice that the proxies answer 404 for it.
+/// Each route is either public or internal. If a new route were in neither list, the proxies
+/// would answer 404 for it, and no test would fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_public_or_inside() {
     let app = App::on_sqlite(&[]).await;

@@ -49,7 +49,7 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
         );
         assert!(ids.contains(&answer.body["data"]["id"]));
     }
-    // Each client writes and then reads what it wrote, while other clients do the same.
+    // Each client writes a record and reads it back, while other clients do the same.
     let seen = join_all((0..40).map(async |number| {
         let name = format!("seen {number}");
         let made = api

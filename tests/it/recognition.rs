@@ -77,8 +77,8 @@ on_both! {
             house.org.put_record("reservation", earlier, data).await;
             assert!(shows(&house, step, house.stay).await, "{status}");
         }
-        // The platform can mark the guest of a reservation as a returning guest. If the guest has
-        // an earlier stay, the guest counts as returning, whatever the platform sends.
+        // The platform can mark the guest of a reservation as a returning guest. A guest with an
+        // earlier stay counts as returning even if the platform sends false.
         let mut own = stay(house.flat, "ada@example.com", "2026-12-11", "2026-12-15");
         own["isReturningGuest"] = json!(true);
         house.org.put_record("reservation", house.stay, own.clone()).await;

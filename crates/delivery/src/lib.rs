@@ -10,8 +10,7 @@
 //! target, peer). A sweep removes old deliveries and the rows of deleted subscriptions, a few at a
 //! time (sweep).
 //!
-//! This crate does not know what a message contains. The [`SubscriptionOwner`] supplies the data of
-//! each message.
+//! This crate does not know the content of messages. The [`SubscriptionOwner`] supplies it.
 
 mod address;
 mod client;

@@ -19,7 +19,7 @@ use super::owner::{Eligibility, EventData, Subscription, SubscriptionOwner};
 use super::sender::{Message, Target};
 use super::signature::Secrets;
 
-/// The decision whether a claimed delivery is sent, and what is sent.
+/// The decision on a claimed delivery: a message to send, or the reason to send none.
 pub(super) enum SendDecision {
     /// The message is sent.
     Send(Message),

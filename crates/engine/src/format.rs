@@ -553,8 +553,8 @@ mod tests {
             phone("+1 (415) 555-2671", "ES").as_deref(),
             Some("+14155552671")
         );
-        // A number with a country prefix gives the same result whatever the organization's country
-        // is.
+        // A number with a country prefix gives the same result for every country of an
+        // organization.
         for country in ["ES", "US", "GB", "IT"] {
             for (text, stored) in [
                 ("+44 (0)20 7946 0958", "+442079460958"),

@@ -21,7 +21,7 @@ pub type Format = (&'static str, fn(&str) -> bool);
 pub struct Schema(Validator);
 
 impl Schema {
-    /// Compiles a schema that may use these formats. The error describes what is wrong with the
+    /// Compiles a schema that may use these formats. The error describes the fault of the
     /// schema.
     pub fn compile(schema: &Value, formats: &[Format]) -> Result<Self, String> {
         let options = formats

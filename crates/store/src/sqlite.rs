@@ -197,8 +197,8 @@ impl Sqlite {
     }
 }
 
-/// The files of an open database: the database and its write-ahead log. If somebody deletes or
-/// replaces a file, a connection continues to use the file that it opened. Data that the connection
+/// The files of an open database: the database and its write-ahead log. If a file is
+/// deleted or replaced, a connection continues to use the file that it opened. Data that the connection
 /// writes after that is lost.
 struct Files {
     files: [(PathBuf, Identity); 2],

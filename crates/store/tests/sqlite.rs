@@ -1,5 +1,4 @@
-//! Tests of the SQLite backend: what the store guarantees to each operation of a batch that is
-//! committed as a group.
+//! Tests of the SQLite backend: the guarantees for each operation of a group commit.
 
 mod support;
 

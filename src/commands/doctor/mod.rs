@@ -1,4 +1,4 @@
-//! `vestibule doctor`: checks what the service needs, and prints the faults with their remedies.
+//! `vestibule doctor`: checks the service's requirements, and prints faults with their remedies.
 //!
 //! Each submodule checks one area, and [`report`] prints the results. The command changes no data
 //! of the service.

@@ -12,7 +12,7 @@ enum Severity {
     Error,
 }
 
-/// The result of a check, and what the operator can do about it.
+/// The result of a check, with advice for the operator.
 #[derive(Debug)]
 struct Finding {
     area: &'static str,

@@ -17,7 +17,7 @@ use crate::guest::stay::Stay;
 use crate::guest::step_of_stay::StepOfStay;
 use crate::precheck::{self, Cost, DepositChoice, DepositOption};
 
-/// What a charge is for: a fee, a waiver or a deposit of a step. Apart from cancelled charges, a
+/// The subject of a charge: a fee, a waiver or a deposit of a step. Apart from cancelled charges, a
 /// stay has at most one charge for each subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ChargeSubject {

@@ -1,5 +1,5 @@
-//! Tests of the flags of submissions: which answers and results of checks raise a flag, and what a
-//! flag does.
+//! Tests of the flags of submissions: the answers and check results that raise a flag, and the
+//! effects of a flag.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -128,7 +128,7 @@ on_both! {
         let saved = async || house.step_view(details, "en").await["answers"].clone();
         let expected = json!({ "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": "+34 612 34 56 78" });
         assert_eq!(saved().await, expected);
-        // The second form contains the name from the booking, which nobody typed. It does not
+        // The second form contains the name from the booking, not a typed one. So it does not
         // replace the saved name.
         assert_eq!(one.send(&[("firstName", "Eve"), ("email", "ada@example.com")]).await, 303);
         assert_eq!(other.send(&[("email", "ada@example.com")]).await, 303);

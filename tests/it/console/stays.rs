@@ -1,5 +1,5 @@
-//! Tests of the console screens for stays: search, details, and the explanation of what a guest
-//! sees.
+//! Tests of the console screens for stays: search, details, and the explanation of a guest's
+//! view.
 
 use engine::access::Permission;
 use serde_json::json;

@@ -7,8 +7,7 @@ use super::{ADA, FORM, StayBrowser, action, lacks, shows, text};
 use crate::support::house::{House, with};
 use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 
-/// A step with three questions: whether the guest drives, which car they drive, and what the host
-/// should prepare.
+/// A step with three questions: yes or no for a car, a choice of car, and free text for the host.
 struct QuestionPage {
     step: Uuid,
     /// Names of the form fields.

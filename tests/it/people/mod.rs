@@ -155,8 +155,8 @@ impl Browser {
     }
 }
 
-/// Checks that nobody may cache or frame a page, and that its content security policy has the
-/// directives that `directives` names. Returns the HTML, and its tags without attribute values.
+/// Checks that the headers of a page forbid caches and frames, and that its content security policy
+/// has all of `directives`. Returns the HTML, and its tags without attribute values.
 #[track_caller]
 pub fn guarded(response: &ApiResponse, directives: &[&str]) -> (String, Vec<String>) {
     let html = response

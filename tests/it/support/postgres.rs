@@ -36,8 +36,8 @@ fn fresh_database_with(options: &str) -> Option<String> {
         return super::citus::fresh_database();
     }
     let cluster = or_skip(CLUSTER.get_or_init(start).as_ref())?;
-    // PostgreSQL creates a database as a copy of a template that nobody else may use at that time.
-    // The tests therefore create databases one at a time.
+    // PostgreSQL creates a database as a copy of a template, and refuses while another session uses
+    // the template. The tests therefore create databases one at a time.
     let mut number = NUMBER.lock().unwrap_or_else(PoisonError::into_inner);
     *number += 1;
     let name = format!("test_{number}");

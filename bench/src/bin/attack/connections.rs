@@ -73,7 +73,7 @@ impl Drop for CountedConnection {
     }
 }
 
-/// What a client does after it has sent its first bytes.
+/// The behaviour of a client after its first bytes.
 #[derive(Clone, Copy)]
 pub enum ClientBehaviour {
     /// Reads, and sends nothing more.

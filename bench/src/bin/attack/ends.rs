@@ -1,4 +1,4 @@
-//! Attacks in which the server is killed or stopped, or in which nobody reads its log.
+//! Attacks that kill or stop the server, or leave its log pipe unread.
 
 use std::time::{Duration, Instant};
 

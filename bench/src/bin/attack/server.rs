@@ -87,7 +87,7 @@ pub struct AttackedServer {
     command: Command,
     running: Running,
     log: PathBuf,
-    /// The reading end of the log pipe, from which nobody reads. Dropping it would close the pipe.
+    /// The reading end of an unread log pipe. Dropping it would close the pipe.
     _unread: Option<PipeReader>,
     _directory: TempDir,
 }
@@ -105,7 +105,7 @@ impl Drop for Running {
 
 impl AttackedServer {
     /// Starts the server on `database`, or on a new SQLite database inside `scratch`. The server
-    /// writes its log to a file, or to a pipe that nobody reads.
+    /// writes its log to a file, or to an unread pipe.
     pub fn start(
         binary: &Path,
         scratch: &Path,

@@ -194,7 +194,7 @@ impl Access {
         Self::link_access(Credential::Guest { opens })
     }
 
-    /// Returns the access of somebody who opens a preview.
+    /// Returns the access of a preview's link.
     #[must_use]
     pub fn preview(opens: Uuid) -> Self {
         Self::link_access(Credential::Preview { opens })

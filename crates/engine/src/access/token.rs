@@ -30,7 +30,7 @@ pub fn token_of(prefix: &str, organization: Uuid, ids: &Ids) -> String {
     token(&format!("{prefix}{}", encode(organization)), ids)
 }
 
-/// Returns a token of an organization with the given secret: 43 characters that nobody can guess.
+/// Returns a token of an organization with the given secret of 43 random characters.
 #[must_use]
 pub fn token_with(prefix: &str, organization: Uuid, secret: &str) -> String {
     debug_assert_eq!(

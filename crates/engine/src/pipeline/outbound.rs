@@ -217,7 +217,7 @@ impl Drop for OutboundReservation {
         }
         state.remove_if_unused(self.share);
         drop(state);
-        // Notifying costs almost nothing if nobody waits.
+        // Notifying costs almost nothing if no task waits.
         self.outbound.freed.notify_waiters();
     }
 }

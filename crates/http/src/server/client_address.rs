@@ -32,7 +32,7 @@ impl TrustedProxies {
     ///
     /// If the peer is not trusted, returns the peer. Otherwise returns the last forwarded address
     /// that is not itself a trusted proxy. An entry that is not an address ends the search, because
-    /// nobody knows who wrote the entries before it. The client is then the proxy that wrote the
+    /// the writer of the entries before it is unknown. The client is then the proxy that wrote the
     /// entry.
     ///
     /// `X-Forwarded-For` takes precedence over `Forwarded`, because almost every proxy sets it. A
