@@ -198,8 +198,8 @@ impl Sqlite {
 }
 
 /// The files of an open database: the database and its write-ahead log. If a file is
-/// deleted or replaced, a connection continues to use the file that it opened. Data that the connection
-/// writes after that is lost.
+/// deleted or replaced, a connection continues to use the file that it opened. Data that the
+/// connection writes after that is lost.
 struct Files {
     files: [(PathBuf, Identity); 2],
     opened: Instant,

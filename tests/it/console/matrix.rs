@@ -91,8 +91,8 @@ impl MatrixMember {
         }
     }
 
-    /// Returns whether the REST interface refuses an operation with 403 for every input. The request
-    /// contains unknown ids and a body that no operation accepts.
+    /// Returns whether the REST interface refuses an operation with 403 for every input. The
+    /// request contains unknown ids and a body that no operation accepts.
     async fn is_refused(&mut self, operation: &'static str) -> bool {
         if let Some(refusals) = self.refusals.get(operation) {
             return *refusals;
