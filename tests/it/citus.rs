@@ -126,7 +126,8 @@ async fn a_sharded_database_migrates_to_a_later_version() {
         let mut client = Client::connect(&url, NoTls).unwrap();
         client
             .batch_execute(
-                "insert into organization (id, revision, created_at, updated_at, doc) values (gen_random_uuid(), 0, now(), now(), '{}')",
+                "insert into organization (id, revision, created_at, updated_at, doc) values \
+                    (gen_random_uuid(), 0, now(), now(), '{}')",
             )
             .unwrap();
         let later = "lock table organization in access exclusive mode;
@@ -162,7 +163,8 @@ insert into later (organization_id, id) select id, id from organization;
             0,
             "what lay here alone is gone"
         );
-        let references = "select count(*) from pg_constraint where conrelid = 'later'::regclass and contype = 'f'";
+        let references = "select count(*) from pg_constraint where conrelid = 'later'::regclass \
+            and contype = 'f'";
         assert_eq!(count(references), 1);
         client
             .batch_execute("delete from refinery_schema_history where version = 999")

@@ -52,7 +52,8 @@ async fn is_open(stream: &mut TcpStream) -> bool {
 /// Opens a connection and sends a request with half of its body.
 async fn half_a_request(app: &App, token: &str) -> TcpStream {
     let head = format!(
-        "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-length: 17\r\n\r\n{{\"name\":"
+        "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer \
+            {token}\r\ncontent-length: 17\r\n\r\n{{\"name\":"
     );
     let mut stream = connect(app, head.as_bytes()).await;
     // The wait gives the server time to read the first half.
@@ -118,7 +119,13 @@ async fn ask_for(
 /// read the list.
 async fn long_list(app: &App) -> String {
     let org = app.org().await;
-    let record = |number| json!({ "kind": "payment_account", "id": crate::support::new_id(), "data": { "name": format!("{number:01000}"), "isActive": true, "isDefault": false } });
+    let record = |number| {
+        json!({
+            "kind": "payment_account",
+            "id": crate::support::new_id(),
+            "data": { "name": format!("{number:01000}"), "isActive": true, "isDefault": false },
+        })
+    };
     org.sync((0..300).map(record).collect()).await.data();
     org.key().await.token.unwrap()
 }
@@ -575,7 +582,8 @@ async fn a_client_behind_a_trusted_proxy_has_its_own_limit() {
     let begun = async |client: &str| {
         let mut stream = TcpStream::connect(&address).await.unwrap();
         let head = format!(
-            "POST /oauth/register HTTP/1.1\r\nhost: x\r\nx-forwarded-for: {client}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{{"
+            "POST /oauth/register HTTP/1.1\r\nhost: x\r\nx-forwarded-for: \
+                {client}\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{{"
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         stream

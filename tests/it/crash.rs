@@ -78,8 +78,13 @@ impl Tenant {
             .unwrap();
         client.token = key["token"].as_str().unwrap().to_owned();
         let flat = json!({
-            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
-            "propertyGroupId": null, "tagIds": [],
+            "name": "Flat",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "checkInTime": "15:00",
+            "checkOutTime": "11:00",
+            "propertyGroupId": null,
+            "tagIds": [],
         });
         let records = json!({ "records": [{ "kind": "property", "id": property, "data": flat }] });
         client
@@ -136,7 +141,13 @@ impl Tenant {
     /// acknowledged the sync.
     async fn reservations(&self, base: &str, count: usize) -> Option<Vec<Uuid>> {
         let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
-        let far_off = |id: &Uuid| json!({ "kind": "reservation", "id": id, "data": stay_far_off(self.property) });
+        let far_off = |id: &Uuid| {
+            json!({
+                "kind": "reservation",
+                "id": id,
+                "data": stay_far_off(self.property),
+            })
+        };
         let records: Vec<Value> = ids.iter().map(far_off).collect();
         let path = format!("/platform/v1/organizations/{}/sync", self.organization);
         self.call_at(

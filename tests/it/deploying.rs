@@ -271,7 +271,10 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
         }
         // The service sees the real address of the client, even if the client sends a forged
         // `X-Forwarded-For`.
-        let metadata = json!({ "redirect_uris": ["https://a.example/cb"], "token_endpoint_auth_method": "none" });
+        let metadata = json!({
+            "redirect_uris": ["https://a.example/cb"],
+            "token_endpoint_auth_method": "none",
+        });
         let mut refused = 0;
         for host in [7, 8] {
             let local = std::net::IpAddr::from([127, 0, 1, host]);
@@ -323,7 +326,12 @@ async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
             FILE,
             "{program}"
         );
-        let filled = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "plan": "x".repeat(60_000) });
+        let filled = json!({
+            "name": "Flat",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "plan": "x".repeat(60_000),
+        });
         let records: Vec<_> = (0..270)
             .map(|_| json!({ "kind": "property", "id": new_id(), "data": filled }))
             .collect();
@@ -468,8 +476,9 @@ async fn an_older_node_keeps_serving_during_a_migration() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     // Every write locks its organization first, so a migration takes the same lock (see
     // CONTRIBUTING.md).
-    let later = "lock table organization in access exclusive mode; create table later (id uuid primary key); alter table manual add column later text not null default ''; \
-                 alter table organization add column later bigint not null default 0";
+    let later = "lock table organization in access exclusive mode; create table later (id uuid \
+        primary key); alter table manual add column later text not null default ''; alter table \
+        organization add column later bigint not null default 0";
     migrate_beyond(&url, later).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     is_over.store(true, Ordering::Relaxed);

@@ -208,13 +208,25 @@ async fn the_provider_must_know_this_service_and_its_redirect_address() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let issuer = format!("http://{}", listener.local_addr().unwrap());
     let metadata = json!({
-        "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"), "token_endpoint": format!("{issuer}/token"),
-        "jwks_uri": format!("{issuer}/keys"), "id_token_signing_alg_values_supported": ["ES256"],
+        "issuer": issuer,
+        "authorization_endpoint": format!("{issuer}/authorize"),
+        "token_endpoint": format!("{issuer}/token"),
+        "jwks_uri": format!("{issuer}/keys"),
+        "id_token_signing_alg_values_supported": ["ES256"],
     });
-    let keys = json!({ "keys": [{
-        "kty": "EC", "crv": "P-256", "use": "sig", "kid": "a", "alg": "ES256",
-        "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
-    }] });
+    let keys = json!({
+        "keys": [
+            {
+                "kty": "EC",
+                "crv": "P-256",
+                "use": "sig",
+                "kid": "a",
+                "alg": "ES256",
+                "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+                "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
+            },
+        ],
+    });
     let reported = axum::routing::get(
         |axum::extract::RawQuery(query): axum::extract::RawQuery| async move {
             let query = query.unwrap_or_default();

@@ -201,10 +201,19 @@ fn a_field_without_a_description_is_named_by_its_path() {
         "allOf": [{ "then": { "properties": { "kind": { "const": "a" }, "size": {} } } }],
     });
     let named = json!({
-        "Data": { "properties": { "items": {
-            "description": "One thing after another.",
-            "items": { "anyOf": [{ "properties": { "id": described, "name": {} } }, { "type": "null" }] },
-        } } },
+        "Data": {
+            "properties": {
+                "items": {
+                    "description": "One thing after another.",
+                    "items": {
+                        "anyOf": [
+                            { "properties": { "id": described, "name": {} } },
+                            { "type": "null" },
+                        ],
+                    },
+                },
+            },
+        },
         "Typed": { "description": "What the type says of itself." },
     });
     let found = undescribed(&schema, named.as_object().unwrap(), "do");

@@ -151,7 +151,15 @@ pub async fn furnish(house: &House<'_>) -> Api {
     app.platform()
         .ok(Method::PUT, &path, Some(json!({ "status": "pending" })))
         .await;
-    let device = |is_online: bool| json!({ "propertyId": flat, "name": "D", "deviceType": "hub", "vendor": "V", "isOnline": is_online });
+    let device = |is_online: bool| {
+        json!({
+            "propertyId": flat,
+            "name": "D",
+            "deviceType": "hub",
+            "vendor": "V",
+            "isOnline": is_online,
+        })
+    };
     let hub = org.record("device", device(false)).await;
     org.put_record("device", hub, device(true)).await;
     org.put_record("device", hub, device(false)).await;
@@ -164,7 +172,12 @@ pub async fn furnish(house: &House<'_>) -> Api {
     let image = org
         .record("image", json!({ "url": "https://img.example/1.png" }))
         .await;
-    let manual = json!({ "nickname": "Wi-Fi", "title": "Wi-Fi", "manualCategoryId": category, "propertyId": flat });
+    let manual = json!({
+        "nickname": "Wi-Fi",
+        "title": "Wi-Fi",
+        "manualCategoryId": category,
+        "propertyId": flat,
+    });
     let manual = api.post("/portal-manuals", manual).await.data()["id"].clone();
     let cover = json!({ "data": { "imageId": image } });
     api.patch(
@@ -249,8 +262,17 @@ async fn statuses_of_all_callers(
         let path = org.path(&path.collect::<Vec<_>>().join("/"));
         let body = operation.has_body().then(|| {
             json!({
-                "reservationIds": [], "records": [], "name": "x", "permissions": [], "email": "a@example.com", "propertyIds": null,
-                "isActive": true, "isTwoFactorEnrolled": true, "memberId": new_id(), "oauthAppId": new_id(), "status": "completed",
+                "reservationIds": [],
+                "records": [],
+                "name": "x",
+                "permissions": [],
+                "email": "a@example.com",
+                "propertyIds": null,
+                "isActive": true,
+                "isTwoFactorEnrolled": true,
+                "memberId": new_id(),
+                "oauthAppId": new_id(),
+                "status": "completed",
             })
         });
         // Unknown fields would be refused before the operation looks up the organization, so the
@@ -280,140 +302,263 @@ async fn statuses_of_all_callers(
     answers
 }
 
-on_both! {
-    async fn an_erased_organization_disappears_from_answers_and_tables(app: App) {
-        let house = House::build(&app).await;
-        let connected = furnish(&house).await;
-        let (org, other) = (&house.org, app.org().await);
-        let theirs = other.key().await;
-        other.property(None, &[]).await;
-        let before = rows_of(&app, org.id).await;
-        let empty: BTreeSet<_> = before.iter().filter(|(_, count)| **count == 0).map(|(table, _)| table.clone()).collect();
-        // The tables are filled in reverse order, so that a calendar feed exists before its events.
-        for table in empty.iter().rev() {
-            invent_row(&app, table, org.id).await;
-        }
-        assert!(rows_of(&app, org.id).await.values().all(|count| *count > 0));
-        let untouched = rows_of(&app, other.id).await;
-        let apis = [&house.api, &connected];
+on_both!(an_erased_organization_disappears_from_answers_and_tables);
+async fn an_erased_organization_disappears_from_answers_and_tables(app: App) {
+    let house = House::build(&app).await;
+    let connected = furnish(&house).await;
+    let (org, other) = (&house.org, app.org().await);
+    let theirs = other.key().await;
+    other.property(None, &[]).await;
+    let before = rows_of(&app, org.id).await;
+    let empty: BTreeSet<_> = before
+        .iter()
+        .filter(|(_, count)| **count == 0)
+        .map(|(table, _)| table.clone())
+        .collect();
+    // The tables are filled in reverse order, so that a calendar feed exists before its events.
+    for table in empty.iter().rev() {
+        invent_row(&app, table, org.id).await;
+    }
+    assert!(rows_of(&app, org.id).await.values().all(|count| *count > 0));
+    let untouched = rows_of(&app, other.id).await;
+    let apis = [&house.api, &connected];
+    for (what, status) in statuses_of_all_callers(&app, org, &apis, &house.token).await {
+        assert_ne!(status, 401, "{what}");
+    }
+
+    assert_eq!(erase(&app, org.id).await, json!({ "success": true }));
+    for round in 0..2 {
         for (what, status) in statuses_of_all_callers(&app, org, &apis, &house.token).await {
-            assert_ne!(status, 401, "{what}");
+            assert!(
+                matches!(status, 401 | 404),
+                "{what}: {status}, round {round}"
+            );
         }
-
+        let listed = app.platform().get("/organizations").await;
+        assert_eq!(
+            (
+                &listed.data()[0]["id"],
+                &listed.body["meta"]["pagination"]["total"]
+            ),
+            (&json!(other.id), &json!(1))
+        );
         assert_eq!(erase(&app, org.id).await, json!({ "success": true }));
-        for round in 0..2 {
-            for (what, status) in statuses_of_all_callers(&app, org, &apis, &house.token).await {
-                assert!(matches!(status, 401 | 404), "{what}: {status}, round {round}");
-            }
-            let listed = app.platform().get("/organizations").await;
-            assert_eq!((&listed.data()[0]["id"], &listed.body["meta"]["pagination"]["total"]), (&json!(other.id), &json!(1)));
-            assert_eq!(erase(&app, org.id).await, json!({ "success": true }));
-            if round == 0 {
-                let refused = app.platform().send(Method::PUT, &org.path(""), Some(json!({ "name": "Again" }))).await;
-                refused.error(409);
-                app.server.sweep_once().await;
-                let remaining: Vec<_> = rows_of(&app, org.id).await.into_iter().filter(|(_, count)| *count > 0).collect();
-                assert_eq!(remaining, []);
-            }
+        if round == 0 {
+            let refused = app
+                .platform()
+                .send(Method::PUT, &org.path(""), Some(json!({ "name": "Again" })))
+                .await;
+            refused.error(409);
+            app.server.sweep_once().await;
+            let remaining: Vec<_> = rows_of(&app, org.id)
+                .await
+                .into_iter()
+                .filter(|(_, count)| *count > 0)
+                .collect();
+            assert_eq!(remaining, []);
         }
-        assert_eq!(rows_of(&app, other.id).await, untouched);
-        assert_eq!(theirs.get("/properties").await.data().as_array().unwrap().len(), 1);
-        assert_eq!(erase(&app, new_id()).await, json!({ "success": true }), "one that never was");
     }
-
-    async fn a_recreated_organization_has_none_of_the_erased_data(app: App) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let flat = org.property(None, &[]).await;
-        api.post("/portals", json!({ "name": "Old", "isDefault": true })).await.data();
-        assert_eq!(api.get("/portals").await.data().as_array().unwrap().len(), 1);
-        let stay = org.reservation(Some(flat)).await;
-        org.guest_view(stay).await;
-        erase(&app, org.id).await;
-        app.server.sweep_once().await;
-        org.put("", json!({ "name": "New", "country": "FR" })).await;
-        api.get("/portals").await.error(401);
-        let fresh = org.key().await;
-        // The new organization makes as many writes as the erased one. A revision that counted
-        // writes would then be the same for both.
-        for _ in 0..8 {
-            for path in ["/portals", "/properties", "/reservations", "/members", "/webhook-subscriptions"] {
-                assert_eq!(fresh.get(path).await.data(), json!([]), "{path}");
-            }
-            org.put("", json!({ "name": "New" })).await;
-        }
-        assert_eq!(app.platform().get(&org.path("")).await.data()["country"], "FR");
-        org.put_record("property", flat, json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" })).await;
-        org.put_record("reservation", stay, crate::support::reservation(Some(flat))).await;
-        assert_eq!(org.guest_view(stay).await["portal"], Value::Null);
-    }
-
-    async fn rows_of_an_erased_organization_are_deleted_in_batches(app: App) {
-        let org = app.org().await;
-        let records: Vec<Value> = (0..1_200).map(|_| json!({ "kind": "tag", "id": new_id(), "data": { "name": "T" } })).collect();
-        org.sync(json!(records)).await.data();
-        erase(&app, org.id).await;
-        let count = async || rows_of(&app, org.id).await.values().sum::<i64>();
-        let (mut left, mut steps) = (count().await, 0);
-        loop {
-            let clock = app.clock.clone();
-            let has_more = app.server.service.store.write(move |tx| vestibule::platform::sweep(tx, vestibule::app::app(), &clock)).await.unwrap();
-            let now = count().await;
-            assert!(left - now <= 550, "{left} {now}");
-            left = now;
-            if !has_more {
-                break;
-            }
-            steps += 1;
-        }
-        assert!(left == 0 && steps >= 3, "{left} {steps}");
-    }
-
-    async fn background_work_skips_erased_organizations(app: App) {
-        let house = House::build(&app).await;
-        furnish(&house).await;
-        let waiting = "select count(*) from device_timer";
-        assert_eq!(app.query(waiting, Vec::new(), |row| row.get::<i64>(0)).await, [1]);
-        erase(&app, house.org.id).await;
-        app.clock.advance(Duration::from_secs(3_600));
-        assert_eq!(Timekeeper::new(app.server.service.clone()).run_once().await, 0);
-        let translator = vestibule::translations::Translator::new(app.server.service.clone(), "http://127.0.0.1:9", None).unwrap();
-        assert_eq!(translator.step().await, 0, "no text of theirs is sent anywhere");
-        assert_eq!(app.query(waiting, Vec::new(), |row| row.get::<i64>(0)).await, [1]);
-    }
-
-    async fn photo_addresses_of_an_erased_organization_are_404(app: App, "--files-url=https://files.example") {
-        let org = app.org().await;
-        let flat = org.property(None, &[]).await;
-        let review = json!({ "propertyId": flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z", "photoKeys": ["a.jpg"] });
-        let review = org.record("review", review).await;
-        let read = org.key().await.get(&format!("/reviews/{review}")).await.data();
-        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        let open = async || client.get(read["photoUrls"][0].as_str().unwrap()).send().await.unwrap().status().as_u16();
-        assert_eq!(open().await / 100, 3);
-        erase(&app, org.id).await;
-        assert_eq!(open().await, 404);
-    }
+    assert_eq!(rows_of(&app, other.id).await, untouched);
+    assert_eq!(
+        theirs
+            .get("/properties")
+            .await
+            .data()
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        erase(&app, new_id()).await,
+        json!({ "success": true }),
+        "one that never was"
+    );
 }
 
-on_both_with! {
-    async fn pending_deliveries_of_an_erased_organization_are_dropped(app: App, receiver: Receiver) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
-        let flat = org.property(None, &[]).await;
-        receiver.answer(&[500, 204]);
-        org.reservation(Some(flat)).await;
-        receiver.next().await;
-        let log = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
-        until_read(&api, &log, |log| log[0]["attempts"].as_array().is_some_and(|attempts| attempts.len() == 1)).await;
-        erase(&app, org.id).await;
-        app.clock.advance(Duration::from_secs(60));
-        app.server.dependencies.due.notify_one();
-        assert!(receiver.is_quiet().await);
-        app.server.sweep_once().await;
-        assert!(rows_of(&app, org.id).await.values().all(|count| *count == 0));
+on_both!(a_recreated_organization_has_none_of_the_erased_data);
+async fn a_recreated_organization_has_none_of_the_erased_data(app: App) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let flat = org.property(None, &[]).await;
+    api.post("/portals", json!({ "name": "Old", "isDefault": true }))
+        .await
+        .data();
+    assert_eq!(
+        api.get("/portals").await.data().as_array().unwrap().len(),
+        1
+    );
+    let stay = org.reservation(Some(flat)).await;
+    org.guest_view(stay).await;
+    erase(&app, org.id).await;
+    app.server.sweep_once().await;
+    org.put("", json!({ "name": "New", "country": "FR" })).await;
+    api.get("/portals").await.error(401);
+    let fresh = org.key().await;
+    // The new organization makes as many writes as the erased one. A revision that counted
+    // writes would then be the same for both.
+    for _ in 0..8 {
+        for path in [
+            "/portals",
+            "/properties",
+            "/reservations",
+            "/members",
+            "/webhook-subscriptions",
+        ] {
+            assert_eq!(fresh.get(path).await.data(), json!([]), "{path}");
+        }
+        org.put("", json!({ "name": "New" })).await;
     }
+    assert_eq!(
+        app.platform().get(&org.path("")).await.data()["country"],
+        "FR"
+    );
+    org.put_record(
+        "property",
+        flat,
+        json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" }),
+    )
+    .await;
+    org.put_record("reservation", stay, crate::support::reservation(Some(flat)))
+        .await;
+    assert_eq!(org.guest_view(stay).await["portal"], Value::Null);
+}
+
+on_both!(rows_of_an_erased_organization_are_deleted_in_batches);
+async fn rows_of_an_erased_organization_are_deleted_in_batches(app: App) {
+    let org = app.org().await;
+    let records: Vec<Value> = (0..1_200)
+        .map(|_| json!({ "kind": "tag", "id": new_id(), "data": { "name": "T" } }))
+        .collect();
+    org.sync(json!(records)).await.data();
+    erase(&app, org.id).await;
+    let count = async || rows_of(&app, org.id).await.values().sum::<i64>();
+    let (mut left, mut steps) = (count().await, 0);
+    loop {
+        let clock = app.clock.clone();
+        let has_more = app
+            .server
+            .service
+            .store
+            .write(move |tx| vestibule::platform::sweep(tx, vestibule::app::app(), &clock))
+            .await
+            .unwrap();
+        let now = count().await;
+        assert!(left - now <= 550, "{left} {now}");
+        left = now;
+        if !has_more {
+            break;
+        }
+        steps += 1;
+    }
+    assert!(left == 0 && steps >= 3, "{left} {steps}");
+}
+
+on_both!(background_work_skips_erased_organizations);
+async fn background_work_skips_erased_organizations(app: App) {
+    let house = House::build(&app).await;
+    furnish(&house).await;
+    let waiting = "select count(*) from device_timer";
+    assert_eq!(
+        app.query(waiting, Vec::new(), |row| row.get::<i64>(0))
+            .await,
+        [1]
+    );
+    erase(&app, house.org.id).await;
+    app.clock.advance(Duration::from_secs(3_600));
+    assert_eq!(
+        Timekeeper::new(app.server.service.clone()).run_once().await,
+        0
+    );
+    let translator = vestibule::translations::Translator::new(
+        app.server.service.clone(),
+        "http://127.0.0.1:9",
+        None,
+    )
+    .unwrap();
+    assert_eq!(
+        translator.step().await,
+        0,
+        "no text of theirs is sent anywhere"
+    );
+    assert_eq!(
+        app.query(waiting, Vec::new(), |row| row.get::<i64>(0))
+            .await,
+        [1]
+    );
+}
+
+on_both!(
+    photo_addresses_of_an_erased_organization_are_404,
+    "--files-url=https://files.example"
+);
+async fn photo_addresses_of_an_erased_organization_are_404(app: App) {
+    let org = app.org().await;
+    let flat = org.property(None, &[]).await;
+    let review = json!({
+        "propertyId": flat,
+        "source": "pms",
+        "submittedAt": "2026-11-02T10:00:00Z",
+        "photoKeys": ["a.jpg"],
+    });
+    let review = org.record("review", review).await;
+    let read = org
+        .key()
+        .await
+        .get(&format!("/reviews/{review}"))
+        .await
+        .data();
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap();
+    let open = async || {
+        client
+            .get(read["photoUrls"][0].as_str().unwrap())
+            .send()
+            .await
+            .unwrap()
+            .status()
+            .as_u16()
+    };
+    assert_eq!(open().await / 100, 3);
+    erase(&app, org.id).await;
+    assert_eq!(open().await, 404);
+}
+
+on_both_with!(
+    pending_deliveries_of_an_erased_organization_are_dropped,
+    Receiver
+);
+async fn pending_deliveries_of_an_erased_organization_are_dropped(app: App, receiver: Receiver) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+    let flat = org.property(None, &[]).await;
+    receiver.answer(&[500, 204]);
+    org.reservation(Some(flat)).await;
+    receiver.next().await;
+    let log = format!(
+        "/webhook-subscriptions/{}/deliveries",
+        subscription["id"].as_str().unwrap()
+    );
+    until_read(&api, &log, |log| {
+        log[0]["attempts"]
+            .as_array()
+            .is_some_and(|attempts| attempts.len() == 1)
+    })
+    .await;
+    erase(&app, org.id).await;
+    app.clock.advance(Duration::from_secs(60));
+    app.server.dependencies.due.notify_one();
+    assert!(receiver.is_quiet().await);
+    app.server.sweep_once().await;
+    assert!(
+        rows_of(&app, org.id)
+            .await
+            .values()
+            .all(|count| *count == 0)
+    );
 }
 
 /// Checks that every statement that looks up an organization excludes erased organizations.

@@ -51,7 +51,8 @@ async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
     let url = app.database_url.clone();
     let observer = tokio::task::spawn_blocking(move || {
         let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
-        let waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+        let waiting = "select 1 from pg_stat_activity where datname = current_database() and \
+            wait_event_type = 'Lock'";
         let start = Instant::now();
         while client.query(waiting, &[]).unwrap().is_empty() {
             assert!(start.elapsed() < SOON, "no sweep waits for the note");

@@ -20,7 +20,8 @@ const SOON: Duration = Duration::from_secs(10);
 async fn post(app: &App, path: &str, token: &str, announced: usize, sent: usize) -> TcpStream {
     let mut stream = TcpStream::connect(app.server.address).await.unwrap();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: {announced}\r\n\r\n"
+        "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: \
+            application/json\r\ncontent-length: {announced}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     // The server may respond and close the connection before it has read everything.

@@ -32,77 +32,141 @@ fn is_let_in(response: &ApiResponse) -> bool {
     matches!(response.status, 200 | 201 | 400 | 404)
 }
 
-on_both! {
-    async fn every_operation_requires_its_credential_and_permission(app: App) {
-        let org = app.org().await;
-        let all = org.key().await;
-        let strict = app.org_with(json!({ "name": "Strict", "isTwoFactorRequired": true })).await;
-        let member = new_id();
-        strict.member(member, None, Permission::VARIANTS, false).await;
-        let not_enrolled = strict.token_of(member, Permission::VARIANTS).await;
-        let limited = org.limited(&[]).await;
-        let mut single = Vec::new();
-        let mut all_but = Vec::new();
-        for permission in Permission::VARIANTS.iter().copied() {
-            single.push((permission, org.key_with(&[permission]).await));
-            all_but.push((permission, org.key_without(permission).await));
+on_both!(every_operation_requires_its_credential_and_permission);
+async fn every_operation_requires_its_credential_and_permission(app: App) {
+    let org = app.org().await;
+    let all = org.key().await;
+    let strict = app
+        .org_with(json!({ "name": "Strict", "isTwoFactorRequired": true }))
+        .await;
+    let member = new_id();
+    strict
+        .member(member, None, Permission::VARIANTS, false)
+        .await;
+    let not_enrolled = strict.token_of(member, Permission::VARIANTS).await;
+    let limited = org.limited(&[]).await;
+    let mut single = Vec::new();
+    let mut all_but = Vec::new();
+    for permission in Permission::VARIANTS.iter().copied() {
+        single.push((permission, org.key_with(&[permission]).await));
+        all_but.push((permission, org.key_without(permission).await));
+    }
+    let wrong = [
+        app.api("sk_wrong"),
+        app.api("at_wrong"),
+        app.api(crate::support::PLATFORM_KEY),
+        app.api("\u{7f}"),
+    ];
+    for operation in vestibule::app::app()
+        .operations
+        .iter()
+        .filter(|operation| operation.surface == Surface::Public)
+    {
+        let id = operation.id;
+        send_invalid_body(&app.anonymous(), operation)
+            .await
+            .error(401);
+        for api in &wrong[..3] {
+            send_invalid_body(api, operation).await.error(401);
         }
-        let wrong = [app.api("sk_wrong"), app.api("at_wrong"), app.api(crate::support::PLATFORM_KEY), app.api("\u{7f}")];
-        for operation in vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Public) {
-            let id = operation.id;
-            send_invalid_body(&app.anonymous(), operation).await.error(401);
-            for api in &wrong[..3] {
-                send_invalid_body(api, operation).await.error(401);
-            }
-            assert!(is_let_in(&send_invalid_body(&all, operation).await), "{id} with every permission");
-            assert!(is_let_in(&send_invalid_body(&limited, operation).await), "{id} limited to no property");
-            let refused = send_invalid_body(&not_enrolled, operation).await;
-            assert_eq!(refused.error(403)["code"], "TWO_FACTOR_REQUIRED", "{id}");
-            let needed = match &operation.needs {
-                Needs::Permission(needed) => std::slice::from_ref(needed),
-                Needs::Permissions(needed) => *needed,
-                Needs::Credential | Needs::ByBody(_) => continue,
-            };
-            for (permission, api) in &single {
-                let response = send_invalid_body(api, operation).await;
-                assert_eq!(is_let_in(&response), needed == [*permission], "{id} with {} alone: {}", permission.as_ref(), response.status);
-            }
-            for (permission, api) in &all_but {
-                let response = send_invalid_body(api, operation).await;
-                assert_eq!(is_let_in(&response), !needed.contains(permission), "{id} without {}: {}", permission.as_ref(), response.status);
-                if needed.contains(permission) {
-                    let error = response.error(403);
-                    assert!(error["message"].as_str().unwrap().starts_with("Missing permission"), "{id}");
-                }
+        assert!(
+            is_let_in(&send_invalid_body(&all, operation).await),
+            "{id} with every permission"
+        );
+        assert!(
+            is_let_in(&send_invalid_body(&limited, operation).await),
+            "{id} limited to no property"
+        );
+        let refused = send_invalid_body(&not_enrolled, operation).await;
+        assert_eq!(refused.error(403)["code"], "TWO_FACTOR_REQUIRED", "{id}");
+        let needed = match &operation.needs {
+            Needs::Permission(needed) => std::slice::from_ref(needed),
+            Needs::Permissions(needed) => *needed,
+            Needs::Credential | Needs::ByBody(_) => continue,
+        };
+        for (permission, api) in &single {
+            let response = send_invalid_body(api, operation).await;
+            assert_eq!(
+                is_let_in(&response),
+                needed == [*permission],
+                "{id} with {} alone: {}",
+                permission.as_ref(),
+                response.status
+            );
+        }
+        for (permission, api) in &all_but {
+            let response = send_invalid_body(api, operation).await;
+            assert_eq!(
+                is_let_in(&response),
+                !needed.contains(permission),
+                "{id} without {}: {}",
+                permission.as_ref(),
+                response.status
+            );
+            if needed.contains(permission) {
+                let error = response.error(403);
+                assert!(
+                    error["message"]
+                        .as_str()
+                        .unwrap()
+                        .starts_with("Missing permission"),
+                    "{id}"
+                );
             }
         }
     }
+}
 
-    async fn platform_operations_accept_only_the_platform_key(app: App) {
-        let org = app.org().await;
-        let token = org.key().await.token.unwrap();
-        for operation in vestibule::app::app().operations.iter().filter(|operation| operation.surface == Surface::Platform) {
-            let send = |bearer: Option<&str>| {
-                let url = format!("{}/platform/v1{}", app.base, path(operation));
-                let request = app.http.request(operation.method.clone(), url).json(&json!({ "no such field": true }));
-                ApiResponse::of(match bearer { Some(bearer) => request.bearer_auth(bearer), None => request })
-            };
-            send(None).await.error(401);
-            send(Some(&token)).await.error(401);
-            let response = send(Some(crate::support::PLATFORM_KEY)).await;
-            assert!(is_let_in(&response), "{}: {}", operation.id, response.status);
-        }
+on_both!(platform_operations_accept_only_the_platform_key);
+async fn platform_operations_accept_only_the_platform_key(app: App) {
+    let org = app.org().await;
+    let token = org.key().await.token.unwrap();
+    for operation in vestibule::app::app()
+        .operations
+        .iter()
+        .filter(|operation| operation.surface == Surface::Platform)
+    {
+        let send = |bearer: Option<&str>| {
+            let url = format!("{}/platform/v1{}", app.base, path(operation));
+            let request = app
+                .http
+                .request(operation.method.clone(), url)
+                .json(&json!({ "no such field": true }));
+            ApiResponse::of(match bearer {
+                Some(bearer) => request.bearer_auth(bearer),
+                None => request,
+            })
+        };
+        send(None).await.error(401);
+        send(Some(&token)).await.error(401);
+        let response = send(Some(crate::support::PLATFORM_KEY)).await;
+        assert!(
+            is_let_in(&response),
+            "{}: {}",
+            operation.id,
+            response.status
+        );
     }
+}
 
-    async fn the_event_permission_is_checked_before_the_body(app: App) {
-        let org = app.org().await;
-        let key = org.key_with(&[Permission::ViewTasks]).await;
-        let body = json!({ "event": "reservation.created", "targetUrl": "nonsense", "colour": Value::Null });
-        key.post("/webhook-subscriptions", body).await.error(403);
-        let body = json!({ "event": "task.created", "targetUrl": "nonsense", "colour": Value::Null });
-        assert_eq!(key.post("/webhook-subscriptions", body).await.issues(), ["colour", "targetUrl"]);
-        assert_eq!(key.post("/webhook-subscriptions", json!({ "event": "tram.late" })).await.issues(), ["event", "targetUrl"]);
-    }
+on_both!(the_event_permission_is_checked_before_the_body);
+async fn the_event_permission_is_checked_before_the_body(app: App) {
+    let org = app.org().await;
+    let key = org.key_with(&[Permission::ViewTasks]).await;
+    let body =
+        json!({ "event": "reservation.created", "targetUrl": "nonsense", "colour": Value::Null });
+    key.post("/webhook-subscriptions", body).await.error(403);
+    let body = json!({ "event": "task.created", "targetUrl": "nonsense", "colour": Value::Null });
+    assert_eq!(
+        key.post("/webhook-subscriptions", body).await.issues(),
+        ["colour", "targetUrl"]
+    );
+    assert_eq!(
+        key.post("/webhook-subscriptions", json!({ "event": "tram.late" }))
+            .await
+            .issues(),
+        ["event", "targetUrl"]
+    );
 }
 
 /// The snapshot is the list of all operations. Planned operations have no route yet.

@@ -29,7 +29,8 @@ store::statements! {
     /// Makes SQLite check references at the commit instead of at each statement.
     DEFER_REFERENCES = "pragma defer_foreign_keys = 1";
     /// Inserts a text of an organization that does not exist. The commit fails because of this row.
-    INSERT_ORPHAN = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?1, 'manual', 0, 0)";
+    INSERT_ORPHAN = "insert into translation
+        (organization_id, id, source_table, created_at, updated_at) values (?1, ?1, 'manual', 0, 0)";
 }
 
 /// Creates the same member and the same app in two organizations.
@@ -53,88 +54,190 @@ async fn names(api: &Api) -> Vec<Value> {
         .collect()
 }
 
-on_both! {
-    async fn an_idempotency_key_is_separate_in_each_organization(app: App) {
-        let (one, mut other) = (app.org().await, app.org().await);
-        let member = member_of_both(&one, &mut other).await;
-        let here = one.token_of(member, Permission::VARIANTS).await;
-        let body = json!({ "name": "Casa", "supportNotes": "Only for those of the first." });
-        let first = here.post_with_key("/portals", "key", body.clone()).await;
-        first.data();
-        let there = other.token_of(member, Permission::VARIANTS).await;
-        let second = there.post_with_key("/portals", "key", body.clone()).await;
-        assert_eq!((second.status, second.header("idempotency-replayed")), (201, None), "{}", second.body);
-        assert_ne!(second.body["data"]["id"], first.body["data"]["id"]);
-        assert_eq!(names(&there).await, ["Casa"], "it was done, not only answered");
-        assert_eq!(there.post_with_key("/portals", "key", body).await.body, second.body);
-    }
+on_both!(an_idempotency_key_is_separate_in_each_organization);
+async fn an_idempotency_key_is_separate_in_each_organization(app: App) {
+    let (one, mut other) = (app.org().await, app.org().await);
+    let member = member_of_both(&one, &mut other).await;
+    let here = one.token_of(member, Permission::VARIANTS).await;
+    let body = json!({ "name": "Casa", "supportNotes": "Only for those of the first." });
+    let first = here.post_with_key("/portals", "key", body.clone()).await;
+    first.data();
+    let there = other.token_of(member, Permission::VARIANTS).await;
+    let second = there.post_with_key("/portals", "key", body.clone()).await;
+    assert_eq!(
+        (second.status, second.header("idempotency-replayed")),
+        (201, None),
+        "{}",
+        second.body
+    );
+    assert_ne!(second.body["data"]["id"], first.body["data"]["id"]);
+    assert_eq!(
+        names(&there).await,
+        ["Casa"],
+        "it was done, not only answered"
+    );
+    assert_eq!(
+        there.post_with_key("/portals", "key", body).await.body,
+        second.body
+    );
+}
 
-    async fn a_rate_limit_is_separate_in_each_organization(app: App, "--rate-limit-per-minute=3") {
-        let (one, mut other) = (app.org().await, app.org().await);
-        let member = member_of_both(&one, &mut other).await;
-        let here = one.token_of(member, Permission::VARIANTS).await;
-        for _ in 0..3 {
-            here.get("/portals").await.data();
-        }
-        here.get("/portals").await.error(429);
-        let there = other.token_of(member, Permission::VARIANTS).await;
-        assert_eq!(there.get("/portals").await.header("x-ratelimit-remaining"), Some("2"));
+on_both!(
+    a_rate_limit_is_separate_in_each_organization,
+    "--rate-limit-per-minute=3"
+);
+async fn a_rate_limit_is_separate_in_each_organization(app: App) {
+    let (one, mut other) = (app.org().await, app.org().await);
+    let member = member_of_both(&one, &mut other).await;
+    let here = one.token_of(member, Permission::VARIANTS).await;
+    for _ in 0..3 {
+        here.get("/portals").await.data();
     }
+    here.get("/portals").await.error(429);
+    let there = other.token_of(member, Permission::VARIANTS).await;
+    assert_eq!(
+        there.get("/portals").await.header("x-ratelimit-remaining"),
+        Some("2")
+    );
+}
 
-    async fn answers_of_a_lost_commit_are_not_served_from_memory(app: App) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let limited = org.limited(&[org.property(None, &[]).await]).await;
-        let create = async |name: &str| drop(api.post("/portals", json!({ "name": name })).await.data());
-        create("First").await;
-        let (store, id) = (app.server.service.store.clone(), org.id);
-        let row = store.read(move |tx| tx.row(&REVISIONS, &[id.into()])).await.unwrap().unwrap();
-        let (configuration, stream): (i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap());
-        create("Lost").await;
-        assert_eq!((names(&api).await.len(), names(&limited).await.len()), (2, 2));
-        store.write(move |tx| {
+on_both!(answers_of_a_lost_commit_are_not_served_from_memory);
+async fn answers_of_a_lost_commit_are_not_served_from_memory(app: App) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let limited = org.limited(&[org.property(None, &[]).await]).await;
+    let create =
+        async |name: &str| drop(api.post("/portals", json!({ "name": name })).await.data());
+    create("First").await;
+    let (store, id) = (app.server.service.store.clone(), org.id);
+    let row = store
+        .read(move |tx| tx.row(&REVISIONS, &[id.into()]))
+        .await
+        .unwrap()
+        .unwrap();
+    let (configuration, stream): (i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap());
+    create("Lost").await;
+    assert_eq!(
+        (names(&api).await.len(), names(&limited).await.len()),
+        (2, 2)
+    );
+    store
+        .write(move |tx| {
             tx.execute(&DELETE_PORTAL, &[id.into(), Column::from("lost")])?;
-            tx.execute(&RESET_REVISIONS, &[id.into(), configuration.into(), stream.into()])
-        }).await.unwrap();
-        create("Second").await;
-        assert_eq!((names(&api).await, names(&limited).await), (vec![json!("First"), json!("Second")], vec![json!("First"), json!("Second")]));
-    }
+            tx.execute(
+                &RESET_REVISIONS,
+                &[id.into(), configuration.into(), stream.into()],
+            )
+        })
+        .await
+        .unwrap();
+    create("Second").await;
+    assert_eq!(
+        (names(&api).await, names(&limited).await),
+        (
+            vec![json!("First"), json!("Second")],
+            vec![json!("First"), json!("Second")]
+        )
+    );
+}
 
-    async fn a_revocation_during_the_body_takes_effect(app: App) {
-        let org = app.org().await;
-        let (api, id) = org.key_and_id(Permission::VARIANTS).await;
-        let member = new_id();
-        org.member(member, None, Permission::VARIANTS, true).await;
-        let of_member = org.token_of(member, Permission::VARIANTS).await;
-        let less: Vec<_> = Permission::VARIANTS.iter().copied().filter(|held| *held != Permission::ModifyProperties).collect();
+on_both!(a_revocation_during_the_body_takes_effect);
+async fn a_revocation_during_the_body_takes_effect(app: App) {
+    let org = app.org().await;
+    let (api, id) = org.key_and_id(Permission::VARIANTS).await;
+    let member = new_id();
+    org.member(member, None, Permission::VARIANTS, true).await;
+    let of_member = org.token_of(member, Permission::VARIANTS).await;
+    let less: Vec<_> = Permission::VARIANTS
+        .iter()
+        .copied()
+        .filter(|held| *held != Permission::ModifyProperties)
+        .collect();
 
-        let pending_post = PendingPost::begin(&app, &of_member, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
-        org.member(member, None, &less, true).await;
-        pending_post.end().await.starts_with("HTTP/1.1 403").then_some(()).expect("the permission was lost");
+    let pending_post = PendingPost::begin(
+        &app,
+        &of_member,
+        "/api/v1/portals",
+        &json!({ "name": "Too late" }),
+        None,
+    )
+    .await;
+    org.member(member, None, &less, true).await;
+    pending_post
+        .end()
+        .await
+        .starts_with("HTTP/1.1 403")
+        .then_some(())
+        .expect("the permission was lost");
 
-        let pending_post = PendingPost::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
-        app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
-        pending_post.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
+    let pending_post = PendingPost::begin(
+        &app,
+        &api,
+        "/api/v1/portals",
+        &json!({ "name": "Too late" }),
+        None,
+    )
+    .await;
+    app.platform()
+        .ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None)
+        .await;
+    pending_post
+        .end()
+        .await
+        .starts_with("HTTP/1.1 401")
+        .then_some(())
+        .expect("the key was revoked");
 
-        // A replay returns the response of an earlier request. The service checks the credential
-        // before a replay too.
-        let (again, id) = org.key_and_id(Permission::VARIANTS).await;
-        again.post_with_key("/portals", "key", json!({ "name": "Casa" })).await.data();
-        let pending_post = PendingPost::begin(&app, &again, "/api/v1/portals", &json!({ "name": "Casa" }), Some("key")).await;
-        app.platform().ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None).await;
-        pending_post.end().await.starts_with("HTTP/1.1 401").then_some(()).expect("the key was revoked");
-        assert_eq!(names(&org.key().await).await, ["Casa"]);
-    }
+    // A replay returns the response of an earlier request. The service checks the credential
+    // before a replay too.
+    let (again, id) = org.key_and_id(Permission::VARIANTS).await;
+    again
+        .post_with_key("/portals", "key", json!({ "name": "Casa" }))
+        .await
+        .data();
+    let pending_post = PendingPost::begin(
+        &app,
+        &again,
+        "/api/v1/portals",
+        &json!({ "name": "Casa" }),
+        Some("key"),
+    )
+    .await;
+    app.platform()
+        .ok(Method::DELETE, &org.path(&format!("/api-keys/{id}")), None)
+        .await;
+    pending_post
+        .end()
+        .await
+        .starts_with("HTTP/1.1 401")
+        .then_some(())
+        .expect("the key was revoked");
+    assert_eq!(names(&org.key().await).await, ["Casa"]);
+}
 
-    async fn an_expiry_during_the_body_takes_effect(app: App) {
-        let org = app.org().await;
-        let body = json!({ "name": "key", "permissions": Permission::VARIANTS, "expiresAt": "2026-11-21T09:31:00Z" });
-        let key = app.platform().ok(Method::POST, &org.path("/api-keys"), Some(body)).await;
-        let api = app.api(key["token"].as_str().unwrap());
-        let pending_post = PendingPost::begin(&app, &api, "/api/v1/portals", &json!({ "name": "Too late" }), None).await;
-        app.clock.advance(Duration::from_secs(60));
-        assert!(pending_post.end().await.starts_with("HTTP/1.1 401"));
-    }
+on_both!(an_expiry_during_the_body_takes_effect);
+async fn an_expiry_during_the_body_takes_effect(app: App) {
+    let org = app.org().await;
+    let body = json!({
+        "name": "key",
+        "permissions": Permission::VARIANTS,
+        "expiresAt": "2026-11-21T09:31:00Z",
+    });
+    let key = app
+        .platform()
+        .ok(Method::POST, &org.path("/api-keys"), Some(body))
+        .await;
+    let api = app.api(key["token"].as_str().unwrap());
+    let pending_post = PendingPost::begin(
+        &app,
+        &api,
+        "/api/v1/portals",
+        &json!({ "name": "Too late" }),
+        None,
+    )
+    .await;
+    app.clock.advance(Duration::from_secs(60));
+    assert!(pending_post.end().await.starts_with("HTTP/1.1 401"));
 }
 
 /// A POST whose headers the server has accepted. The test has not sent its body yet.
@@ -152,7 +255,9 @@ impl PendingPost {
             .map(|key| format!("idempotency-key: {key}\r\n"))
             .unwrap_or_default();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\n{key}expect: 100-continue\r\nconnection: close\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer \
+                {token}\r\ncontent-length: {}\r\n{key}expect: 100-continue\r\nconnection: \
+                close\r\n\r\n",
             body.len()
         );
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
@@ -200,7 +305,12 @@ async fn uncommitted_data_is_not_cached() {
                 "{}/guest/v1/stays/{}/steps/{step}",
                 app.base, house.token
             ));
-            async move { ApiResponse::of(request.json(&json!({ "answers": { "isDone": true } }))).await }
+            async move {
+                ApiResponse::of(request.json(&json!({
+                    "answers": { "isDone": true },
+                })))
+                .await
+            }
         });
         until_queued(&store, 2).await;
         let failed = tokio::spawn({

@@ -133,11 +133,13 @@ const ACROSS: &[(&str, &str)] = &[
         "and which are missing, asked now and then",
     ),
     (
-        "select organization_id, id from webhook_delivery where status = 'pending' and next_attempt_at > ?1",
+        "select organization_id, id from webhook_delivery where status = 'pending' and \
+            next_attempt_at > ?1",
         "a sweep after a clock that was ahead",
     ),
     (
-        "select organization_id, id from webhook_delivery where leased_until is not null and leased_until > ?1",
+        "select organization_id, id from webhook_delivery where leased_until is not null and \
+            leased_until > ?1",
         "the same, of leases",
     ),
     (
@@ -145,7 +147,8 @@ const ACROSS: &[(&str, &str)] = &[
         "the same, of translations",
     ),
     (
-        "select organization_id, translation_id from translation_job where leased_until is not null and leased_until > ?1",
+        "select organization_id, translation_id from translation_job where leased_until is not \
+            null and leased_until > ?1",
         "the same, of their leases",
     ),
     (
@@ -153,7 +156,8 @@ const ACROSS: &[(&str, &str)] = &[
         "the same, of calendar feeds",
     ),
     (
-        "select organization_id, id from calendar_feed where leased_until is not null and leased_until > ?1",
+        "select organization_id, id from calendar_feed where leased_until is not null and \
+            leased_until > ?1",
         "the same, of their leases",
     ),
     (
@@ -185,11 +189,13 @@ const ACROSS: &[(&str, &str)] = &[
         "and when the next one comes",
     ),
     (
-        "select next_attempt_at from webhook_delivery where status = 'pending' and leased_until is null",
+        "select next_attempt_at from webhook_delivery where status = 'pending' and leased_until is \
+            null",
         "and when the next delivery is due",
     ),
     (
-        "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1",
+        "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at \
+            <= ?1",
         "a measure",
     ),
     (
@@ -553,22 +559,29 @@ fn words(text: &str) -> Vec<String> {
 fn the_check_finds_unbound_statements() {
     for good in [
         "select doc from portal where organization_id = ?1 and id = ?2",
-        "select p.doc from portal p join entity_scope s on s.organization_id = p.organization_id where p.organization_id = ?1",
+        "select p.doc from portal p join entity_scope s on s.organization_id = p.organization_id \
+            where p.organization_id = ?1",
         "insert into portal (organization_id, id) values (?1, ?2)",
         "insert into grant (id, organization_id) values (?2, ?1)",
-        "delete from portal where organization_id = ?1 and id in (select id from portal where organization_id = ?1)",
-        "with old as (select id from portal where organization_id = ?1) delete from portal where organization_id = ?1 and id in (select id from old)",
+        "delete from portal where organization_id = ?1 and id in (select id from portal where \
+            organization_id = ?1)",
+        "with old as (select id from portal where organization_id = ?1) delete from portal where \
+            organization_id = ?1 and id in (select id from old)",
         "select id from organization where id = ?1",
     ] {
         assert!(unbound(good).is_empty(), "{good}: {:?}", unbound(good));
     }
     for bad in [
         "select doc from portal where id = ?1",
-        "select p.doc from portal p join entity_scope s on s.entity_id = p.id where p.organization_id = ?1",
-        "select doc from portal where organization_id = ?1 and id in (select id from record where kind = ?2)",
+        "select p.doc from portal p join entity_scope s on s.entity_id = p.id where \
+            p.organization_id = ?1",
+        "select doc from portal where organization_id = ?1 and id in (select id from record where \
+            kind = ?2)",
         "insert into portal (id, organization_id) values (?1, ?2)",
-        "with old as (select id from portal where organization_id = ?1) delete from portal where id in (select id from old)",
-        "select 1 from portal where organization_id = ?1 union all select 1 from record where kind = ?2",
+        "with old as (select id from portal where organization_id = ?1) delete from portal where \
+            id in (select id from old)",
+        "select 1 from portal where organization_id = ?1 union all select 1 from record where kind \
+            = ?2",
     ] {
         assert!(!unbound(bad).is_empty(), "{bad}");
     }

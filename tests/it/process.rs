@@ -322,7 +322,14 @@ async fn records_are_imported_from_a_file_and_from_standard_input() {
         let running = Running::start(&url, &[]);
         let (organization, token) = running.organization().await;
         let lines: Vec<String> = (0..4_500)
-            .map(|number| json!({ "kind": "tag", "id": new_id(), "data": { "name": format!("Tag {number}") } }).to_string())
+            .map(|number| {
+                json!({
+                    "kind": "tag",
+                    "id": new_id(),
+                    "data": { "name": format!("Tag {number}") },
+                })
+                .to_string()
+            })
             .collect();
         let file = directory.path().join("records.ndjson");
         std::fs::write(&file, lines.join("\n")).unwrap();
@@ -355,7 +362,12 @@ async fn records_are_imported_from_a_file_and_from_standard_input() {
 
         let strange = directory.path().join("strange.ndjson");
         let odd = |number: usize| {
-            json!({ "kind": "tag", "id": new_id(), "data": { "name": "Odd", "colour": number, "shade": 1 } }).to_string()
+            json!({
+                "kind": "tag",
+                "id": new_id(),
+                "data": { "name": "Odd", "colour": number, "shade": 1 },
+            })
+            .to_string()
         };
         std::fs::write(&strange, [lines[0].clone(), odd(1), odd(2)].join("\n")).unwrap();
         let mut rehearsal = Command::new(env!("CARGO_BIN_EXE_vestibule"));
@@ -480,18 +492,21 @@ async fn two_nodes_keep_a_single_default_and_unique_names() {
     assert_eq!(listed.as_array().unwrap().len(), 17);
 }
 
-on_both! {
-    async fn a_second_node_sees_the_writes_of_the_first(app: App) {
-        if app.database_url.starts_with("sqlite:") {
-            return;
-        }
-        let org = app.org().await;
-        let api = org.key().await;
-        api.post("/portals", json!({ "name": "One" })).await.data();
-        let other = app.second_node(&[]).await;
-        let seen = other.api(api.token.as_deref().unwrap()).get("/portals").await.data();
-        assert_eq!(seen[0]["name"], "One");
+on_both!(a_second_node_sees_the_writes_of_the_first);
+async fn a_second_node_sees_the_writes_of_the_first(app: App) {
+    if app.database_url.starts_with("sqlite:") {
+        return;
     }
+    let org = app.org().await;
+    let api = org.key().await;
+    api.post("/portals", json!({ "name": "One" })).await.data();
+    let other = app.second_node(&[]).await;
+    let seen = other
+        .api(api.token.as_deref().unwrap())
+        .get("/portals")
+        .await
+        .data();
+    assert_eq!(seen[0]["name"], "One");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -43,14 +43,15 @@ const HOSTILE: [&[&str]; 20] = [
 /// Runs a test on SQLite and on PostgreSQL. The test gets a table of names, and the certificate
 /// authority of a receiver.
 macro_rules! with_names {
-    ($($range:literal async fn $name:ident($app:ident: App, $names:ident: Names, $authority:ident: TestAuthority) $body:block)*) => {
-        $(mod $name {
-            use super::*;
-
-            async fn run($app: App, $names: Names, $authority: TestAuthority) $body
+    ($name:ident, $range:literal) => {
+        mod $name {
+            use super::{App, Names, TestAuthority};
 
             fn flags(authority: &TestAuthority) -> Vec<String> {
-                vec![concat!("--webhook-allow=", $range).to_owned(), format!("--webhook-ca-file={}", authority.file.display())]
+                vec![
+                    concat!("--webhook-allow=", $range).to_owned(),
+                    format!("--webhook-ca-file={}", authority.file.display()),
+                ]
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -58,7 +59,12 @@ macro_rules! with_names {
                 let (authority, names) = (TestAuthority::new(), Names::table());
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-                run(App::on_sqlite_resolving(&flags, names.clone()).await, names, authority).await;
+                super::$name(
+                    App::on_sqlite_resolving(&flags, names.clone()).await,
+                    names,
+                    authority,
+                )
+                .await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -67,10 +73,10 @@ macro_rules! with_names {
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 if let Some(app) = App::on_postgres_resolving(&flags, names.clone()).await {
-                    run(app, names, authority).await;
+                    super::$name(app, names, authority).await;
                 }
             }
-        })*
+        }
     };
 }
 
@@ -122,115 +128,185 @@ fn is_disabled(row: &Value) -> bool {
     !row["disabledAt"].is_null()
 }
 
-with_names! {
-    "203.0.113.255/32" async fn a_name_that_becomes_private_after_the_check_is_not_contacted(app: App, names: Names, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let receiver = receiver(&authority).await;
-        for number in 0..HOSTILE.len() {
-            let name = format!("n{number}.example");
-            names.set(&name, &ips(&[PUBLIC]));
-            subscribe(&api, &name, &receiver).await.data();
-        }
-        for (number, addresses) in HOSTILE.iter().enumerate() {
-            names.set(&format!("n{number}.example"), &ips(addresses));
-        }
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        for row in until(&app, &api, is_disabled).await {
-            assert_eq!((&row["disabledReason"], &row["consecutiveFailures"]), (&json!("private_target"), &json!(0)), "{row}");
-            assert!(row["lastDeliveredAt"].is_null(), "{row}");
-        }
-        assert_eq!(connections(&receiver), 0);
+with_names!(
+    a_name_that_becomes_private_after_the_check_is_not_contacted,
+    "203.0.113.255/32"
+);
+async fn a_name_that_becomes_private_after_the_check_is_not_contacted(
+    app: App,
+    names: Names,
+    authority: TestAuthority,
+) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let receiver = receiver(&authority).await;
+    for number in 0..HOSTILE.len() {
+        let name = format!("n{number}.example");
+        names.set(&name, &ips(&[PUBLIC]));
+        subscribe(&api, &name, &receiver).await.data();
     }
-
-    "203.0.113.255/32" async fn a_single_private_address_of_a_name_refuses_the_target(app: App, names: Names, authority: TestAuthority) {
-        let api = app.org().await.key().await;
-        let receiver = receiver(&authority).await;
-        for addresses in HOSTILE {
-            names.set("mixed.example", &ips(addresses));
-            assert_eq!(subscribe(&api, "mixed.example", &receiver).await.issues(), ["targetUrl"], "{addresses:?}");
-        }
-        names.set("mixed.example", &ips(&[PUBLIC, "2606:4700:4700::1111"]));
-        subscribe(&api, "mixed.example", &receiver).await.data();
+    for (number, addresses) in HOSTILE.iter().enumerate() {
+        names.set(&format!("n{number}.example"), &ips(addresses));
     }
-
-    "203.0.113.255/32" async fn an_unresolved_name_is_retried_and_checked_again(app: App, names: Names, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let receiver = receiver(&authority).await;
-        subscribe(&api, "later.example", &receiver).await.data();
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        let row = until(&app, &api, |row| row["consecutiveFailures"] == 1).await.remove(0);
-        assert!(!is_disabled(&row), "{row}");
-        names.set("later.example", &ips(&["127.0.0.1"]));
-        org.reservation(Some(flat)).await;
-        let row = until(&app, &api, is_disabled).await.remove(0);
-        assert_eq!((&row["disabledReason"], &row["consecutiveFailures"]), (&json!("private_target"), &json!(1)));
-        assert_eq!(connections(&receiver), 0);
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    for row in until(&app, &api, is_disabled).await {
+        assert_eq!(
+            (&row["disabledReason"], &row["consecutiveFailures"]),
+            (&json!("private_target"), &json!(0)),
+            "{row}"
+        );
+        assert!(row["lastDeliveredAt"].is_null(), "{row}");
     }
+    assert_eq!(connections(&receiver), 0);
+}
 
-    "127.0.0.1/32" async fn an_opened_address_opens_no_other_address_of_its_name(app: App, names: Names, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let receiver = receiver(&authority).await;
-        names.set("hooks.example", &ips(&["127.0.0.1"]));
-        subscribe(&api, "hooks.example", &receiver).await.data();
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        until(&app, &api, |row| !row["lastDeliveredAt"].is_null()).await;
-        assert_eq!(connections(&receiver), 1);
-        names.set("hooks.example", &ips(&["127.0.0.1", "127.0.0.2"]));
-        org.reservation(Some(flat)).await;
-        let row = until(&app, &api, is_disabled).await.remove(0);
-        assert_eq!(row["disabledReason"], "private_target");
-        assert_eq!((connections(&receiver), receiver.seen.count()), (1, 1));
+with_names!(
+    a_single_private_address_of_a_name_refuses_the_target,
+    "203.0.113.255/32"
+);
+async fn a_single_private_address_of_a_name_refuses_the_target(
+    app: App,
+    names: Names,
+    authority: TestAuthority,
+) {
+    let api = app.org().await.key().await;
+    let receiver = receiver(&authority).await;
+    for addresses in HOSTILE {
+        names.set("mixed.example", &ips(addresses));
+        assert_eq!(
+            subscribe(&api, "mixed.example", &receiver).await.issues(),
+            ["targetUrl"],
+            "{addresses:?}"
+        );
     }
+    names.set("mixed.example", &ips(&[PUBLIC, "2606:4700:4700::1111"]));
+    subscribe(&api, "mixed.example", &receiver).await.data();
+}
 
-    "127.0.0.0/8" async fn an_opened_loopback_range_opens_no_other_address(app: App, names: Names, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let receiver = receiver(&authority).await;
-        for (name, addresses, status) in [
-            ("localhost", vec!["127.0.0.1"], 201),
-            ("hooks.internal", vec!["127.0.0.1"], 201),
-            ("receiver", vec!["127.0.0.1"], 201),
-            ("db.internal", vec!["10.0.0.5"], 400),
-            ("db.internal", vec!["127.0.0.1", "10.0.0.5"], 400),
-            ("db.internal", vec![PUBLIC], 400),
-            ("db.internal", vec![], 400),
-            ("metadata.google.internal", vec!["169.254.169.254"], 400),
-            ("metadata", vec!["169.254.169.254"], 400),
-            ("receiver", vec![PUBLIC], 400),
-            ("receiver", vec![], 400),
-            ("wire.example", vec!["168.63.129.16"], 400),
-            ("hooks.example", vec!["10.0.0.5"], 400),
-        ] {
-            names.set(name, &ips(&addresses));
-            assert_eq!(subscribe(&api, name, &receiver).await.status, status, "{name} {addresses:?}");
-        }
-        // When the subscriptions were created, the names had allowed addresses. Before the
-        // deliveries, the test gives each name an address that is not allowed for it.
-        for (name, addresses) in [("localhost", ["10.0.0.5"]), ("hooks.internal", [PUBLIC]), ("receiver", ["168.63.129.16"])] {
-            names.set(name, &ips(&addresses));
-        }
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        for row in until(&app, &api, is_disabled).await {
-            assert_eq!(row["disabledReason"], "private_target", "{row}");
-        }
-        assert_eq!(connections(&receiver), 0);
+with_names!(
+    an_unresolved_name_is_retried_and_checked_again,
+    "203.0.113.255/32"
+);
+async fn an_unresolved_name_is_retried_and_checked_again(
+    app: App,
+    names: Names,
+    authority: TestAuthority,
+) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let receiver = receiver(&authority).await;
+    subscribe(&api, "later.example", &receiver).await.data();
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    let row = until(&app, &api, |row| row["consecutiveFailures"] == 1)
+        .await
+        .remove(0);
+    assert!(!is_disabled(&row), "{row}");
+    names.set("later.example", &ips(&["127.0.0.1"]));
+    org.reservation(Some(flat)).await;
+    let row = until(&app, &api, is_disabled).await.remove(0);
+    assert_eq!(
+        (&row["disabledReason"], &row["consecutiveFailures"]),
+        (&json!("private_target"), &json!(1))
+    );
+    assert_eq!(connections(&receiver), 0);
+}
+
+with_names!(
+    an_opened_address_opens_no_other_address_of_its_name,
+    "127.0.0.1/32"
+);
+async fn an_opened_address_opens_no_other_address_of_its_name(
+    app: App,
+    names: Names,
+    authority: TestAuthority,
+) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let receiver = receiver(&authority).await;
+    names.set("hooks.example", &ips(&["127.0.0.1"]));
+    subscribe(&api, "hooks.example", &receiver).await.data();
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    until(&app, &api, |row| !row["lastDeliveredAt"].is_null()).await;
+    assert_eq!(connections(&receiver), 1);
+    names.set("hooks.example", &ips(&["127.0.0.1", "127.0.0.2"]));
+    org.reservation(Some(flat)).await;
+    let row = until(&app, &api, is_disabled).await.remove(0);
+    assert_eq!(row["disabledReason"], "private_target");
+    assert_eq!((connections(&receiver), receiver.seen.count()), (1, 1));
+}
+
+with_names!(
+    an_opened_loopback_range_opens_no_other_address,
+    "127.0.0.0/8"
+);
+async fn an_opened_loopback_range_opens_no_other_address(
+    app: App,
+    names: Names,
+    authority: TestAuthority,
+) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let receiver = receiver(&authority).await;
+    for (name, addresses, status) in [
+        ("localhost", vec!["127.0.0.1"], 201),
+        ("hooks.internal", vec!["127.0.0.1"], 201),
+        ("receiver", vec!["127.0.0.1"], 201),
+        ("db.internal", vec!["10.0.0.5"], 400),
+        ("db.internal", vec!["127.0.0.1", "10.0.0.5"], 400),
+        ("db.internal", vec![PUBLIC], 400),
+        ("db.internal", vec![], 400),
+        ("metadata.google.internal", vec!["169.254.169.254"], 400),
+        ("metadata", vec!["169.254.169.254"], 400),
+        ("receiver", vec![PUBLIC], 400),
+        ("receiver", vec![], 400),
+        ("wire.example", vec!["168.63.129.16"], 400),
+        ("hooks.example", vec!["10.0.0.5"], 400),
+    ] {
+        names.set(name, &ips(&addresses));
+        assert_eq!(
+            subscribe(&api, name, &receiver).await.status,
+            status,
+            "{name} {addresses:?}"
+        );
     }
+    // When the subscriptions were created, the names had allowed addresses. Before the
+    // deliveries, the test gives each name an address that is not allowed for it.
+    for (name, addresses) in [
+        ("localhost", ["10.0.0.5"]),
+        ("hooks.internal", [PUBLIC]),
+        ("receiver", ["168.63.129.16"]),
+    ] {
+        names.set(name, &ips(&addresses));
+    }
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    for row in until(&app, &api, is_disabled).await {
+        assert_eq!(row["disabledReason"], "private_target", "{row}");
+    }
+    assert_eq!(connections(&receiver), 0);
+}
 
-    // The service treats `db.internal` as private even if the name has a public address. It accepts
-    // the name only if all addresses of the name are in a range that the operator allows.
-    "10.1.0.0/16" async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: TestAuthority) {
-        let api = app.org().await.key().await;
-        let receiver = receiver(&authority).await;
-        for (addresses, status) in [(vec![], 400), (vec![PUBLIC], 400), (vec!["10.2.0.1"], 400), (vec!["10.1.0.1", PUBLIC], 400), (vec!["10.1.0.1"], 201)] {
-            names.set("db.internal", &ips(&addresses));
-            assert_eq!(subscribe(&api, "db.internal", &receiver).await.status, status, "{addresses:?}");
-        }
+with_names!(a_private_name_needs_an_opened_address, "10.1.0.0/16");
+// The service treats `db.internal` as private even if the name has a public address. It accepts
+// the name only if all addresses of the name are in a range that the operator allows.
+async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: TestAuthority) {
+    let api = app.org().await.key().await;
+    let receiver = receiver(&authority).await;
+    for (addresses, status) in [
+        (vec![], 400),
+        (vec![PUBLIC], 400),
+        (vec!["10.2.0.1"], 400),
+        (vec!["10.1.0.1", PUBLIC], 400),
+        (vec!["10.1.0.1"], 201),
+    ] {
+        names.set("db.internal", &ips(&addresses));
+        assert_eq!(
+            subscribe(&api, "db.internal", &receiver).await.status,
+            status,
+            "{addresses:?}"
+        );
     }
 }

@@ -27,13 +27,11 @@ store::statements! {
 }
 
 /// Runs a test on SQLite and on PostgreSQL, with a certificate authority for receivers that the
-/// server trusts. The text before each test is the server's `--webhook-timeout`.
+/// server trusts. The literal after the name of the function is the server's `--webhook-timeout`.
 macro_rules! with_authority {
-    ($($timeout:literal async fn $name:ident($app:ident: App, $authority:ident: TestAuthority) $body:block)*) => {
-        $(mod $name {
-            use super::*;
-
-            async fn run($app: App, $authority: TestAuthority) $body
+    ($name:ident, $timeout:literal) => {
+        mod $name {
+            use super::{App, TestAuthority};
 
             fn flags(authority: &TestAuthority) -> Vec<String> {
                 let mut flags = authority.flags().to_vec();
@@ -47,7 +45,7 @@ macro_rules! with_authority {
                 let authority = TestAuthority::new();
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-                run(App::on_sqlite(&flags).await, authority).await;
+                super::$name(App::on_sqlite(&flags).await, authority).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -57,10 +55,10 @@ macro_rules! with_authority {
                 let flags = flags(&authority);
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 if let Some(app) = App::on_postgres(&flags).await {
-                    run(app, authority).await;
+                    super::$name(app, authority).await;
                 }
             }
-        })*
+        }
     };
 }
 
@@ -384,320 +382,591 @@ async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
     panic!("{what}: not within a minute");
 }
 
-with_authority! {
-    "2s" async fn the_behaviour_of_a_receiver_decides_the_delivery_status(app: App, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let trap = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
-        let cases = cases(&trap.url);
-        let mut receivers = Vec::new();
-        for case in &cases {
-            let receiver = authority.receiver(case.presents, case.act.clone()).await;
-            subscribe(&api, &receiver).await;
-            receivers.push(receiver);
-        }
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        let mut ends = Vec::new();
-        until(&app, "every delivery comes to something", async || {
-            let listed = api.get("/webhook-subscriptions").await.data();
-            ends = receivers.iter().map(|receiver| end_of(&listed, &receiver.url)).collect();
-            ends.iter().all(Option::is_some)
-        })
+with_authority!(
+    the_behaviour_of_a_receiver_decides_the_delivery_status,
+    "2s"
+);
+async fn the_behaviour_of_a_receiver_decides_the_delivery_status(
+    app: App,
+    authority: TestAuthority,
+) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let trap = authority
+        .receiver(Presents::Right, Act::Say(answer("200 OK")))
         .await;
-        let mut wrong = Vec::new();
-        for ((case, receiver), end) in cases.iter().zip(&receivers).zip(&ends) {
-            let (next_attempt, requests) = match case.end {
-                DeliveryEnd::Failed => (DeliveryEnd::Failed, ALL_ATTEMPTS),
-                DeliveryEnd::Unsent => (DeliveryEnd::Failed, 0),
-                end => (end, 1),
-            };
-            let seen = &receiver.seen;
-            if (*end, seen.count()) != (Some(next_attempt), requests) || seen.attempts().len() > 1 {
-                wrong.push(format!("{}: {end:?} after {} requests", case.what, seen.count()));
-            }
-            if case.end == DeliveryEnd::Unsent && seen.connections.load(Ordering::Relaxed) != ALL_ATTEMPTS {
-                wrong.push(format!("{}: {:?} connections", case.what, seen.connections));
-            }
+    let cases = cases(&trap.url);
+    let mut receivers = Vec::new();
+    for case in &cases {
+        let receiver = authority.receiver(case.presents, case.act.clone()).await;
+        subscribe(&api, &receiver).await;
+        receivers.push(receiver);
+    }
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    let mut ends = Vec::new();
+    until(&app, "every delivery comes to something", async || {
+        let listed = api.get("/webhook-subscriptions").await.data();
+        ends = receivers
+            .iter()
+            .map(|receiver| end_of(&listed, &receiver.url))
+            .collect();
+        ends.iter().all(Option::is_some)
+    })
+    .await;
+    let mut wrong = Vec::new();
+    for ((case, receiver), end) in cases.iter().zip(&receivers).zip(&ends) {
+        let (next_attempt, requests) = match case.end {
+            DeliveryEnd::Failed => (DeliveryEnd::Failed, ALL_ATTEMPTS),
+            DeliveryEnd::Unsent => (DeliveryEnd::Failed, 0),
+            end => (end, 1),
+        };
+        let seen = &receiver.seen;
+        if (*end, seen.count()) != (Some(next_attempt), requests) || seen.attempts().len() > 1 {
+            wrong.push(format!(
+                "{}: {end:?} after {} requests",
+                case.what,
+                seen.count()
+            ));
         }
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        assert_eq!(trap.seen.connections.load(Ordering::Relaxed), 0, "no redirect is followed");
-        // The service closes the connection to a receiver that sends endlessly or sends nothing.
-        let is_endless = |case: &Case| matches!(case.act, Act::Drip(..) | Act::Flood(..) | Act::Hang | Act::Mute);
-        for (case, receiver) in cases.iter().zip(&receivers) {
-            let seen = &receiver.seen;
-            if is_endless(case) {
-                let is_over = || seen.ended.load(Ordering::Relaxed) == seen.connections.load(Ordering::Relaxed);
-                until(&app, &format!("{} has its connection closed", case.what), async || is_over()).await;
-            }
-            assert!(seen.bytes_sent.load(Ordering::Relaxed) < FLOOD_BYTES, "{} is read: {:?} bytes", case.what, seen.bytes_sent);
+        if case.end == DeliveryEnd::Unsent
+            && seen.connections.load(Ordering::Relaxed) != ALL_ATTEMPTS
+        {
+            wrong.push(format!("{}: {:?} connections", case.what, seen.connections));
         }
     }
-
-    "2s" async fn a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at_once(app: App, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let then = |act| Act::Once(answer("200 OK"), Box::new(act));
-        // An incomplete response is a failed attempt, because the receiver may have processed the
-        // request.
-        let cases = [
-            (then(Act::SayAndClose(String::new())), 1),
-            (then(Act::SayAndReset(String::new())), 1),
-            (then(Act::SayAndClose("HTTP/1.1 2".to_owned())), 2),
-            (then(Act::SayAndReset("HTTP/1.1 2".to_owned())), 2),
-        ];
-        let flat = org.property(None, &[]).await;
-        for (act, attempts) in cases {
-            let receiver = authority.receiver(Presents::Right, act.clone()).await;
-            let subscription = subscribed(&api, &receiver).await;
-            for count in 1..=2 {
-                org.reservation(Some(flat)).await;
-                until(&app, "both are delivered", async || are_delivered(&api, &subscription, count).await).await;
-            }
-            let log = api.get(&log_of(&subscription)).await.data();
-            assert_eq!((attempt_count(&log[0]), attempt_count(&log[1])), (attempts, 1), "{act:?}: {log}");
-            assert_eq!((receiver.seen.count(), receiver.seen.attempts().len()), (3, 2), "{act:?}");
-            unsubscribe(&api, &subscription).await;
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(
+        trap.seen.connections.load(Ordering::Relaxed),
+        0,
+        "no redirect is followed"
+    );
+    // The service closes the connection to a receiver that sends endlessly or sends nothing.
+    let is_endless = |case: &Case| {
+        matches!(
+            case.act,
+            Act::Drip(..) | Act::Flood(..) | Act::Hang | Act::Mute
+        )
+    };
+    for (case, receiver) in cases.iter().zip(&receivers) {
+        let seen = &receiver.seen;
+        if is_endless(case) {
+            let is_over =
+                || seen.ended.load(Ordering::Relaxed) == seen.connections.load(Ordering::Relaxed);
+            until(
+                &app,
+                &format!("{} has its connection closed", case.what),
+                async || is_over(),
+            )
+            .await;
         }
+        assert!(
+            seen.bytes_sent.load(Ordering::Relaxed) < FLOOD_BYTES,
+            "{} is read: {:?} bytes",
+            case.what,
+            seen.bytes_sent
+        );
     }
+}
 
-    "2s" async fn a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once(app: App, authority: TestAuthority) {
-        /// Two HTTP/2 frames. The first is `GOAWAY` with the last stream 0 and no error. The second
-        /// is `RST_STREAM` of stream 1 with the error `REFUSED_STREAM`.
-        const GO_AWAY: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        const REFUSED: &[u8] = &[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 7];
-        let org = app.org().await;
-        let api = org.key().await;
-        let flat = org.property(None, &[]).await;
-        for frames in [GO_AWAY, REFUSED] {
-            let receiver = authority.receiver(Presents::Right, Act::Http2Refusing(frames)).await;
-            let subscription = subscribed(&api, &receiver).await;
-            org.reservation(Some(flat)).await;
-            until(&app, "it is delivered", async || are_delivered(&api, &subscription, 1).await).await;
-            let log = api.get(&log_of(&subscription)).await.data();
-            assert_eq!((attempt_count(&log[0]), receiver.seen.count()), (1, 1), "{log}");
-            unsubscribe(&api, &subscription).await;
-        }
-        let receiver = authority.receiver(Presents::Right, Act::Http2AllRefusing(REFUSED)).await;
+with_authority!(
+    a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at_once,
+    "2s"
+);
+async fn a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at_once(
+    app: App,
+    authority: TestAuthority,
+) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let then = |act| Act::Once(answer("200 OK"), Box::new(act));
+    // An incomplete response is a failed attempt, because the receiver may have processed the
+    // request.
+    let cases = [
+        (then(Act::SayAndClose(String::new())), 1),
+        (then(Act::SayAndReset(String::new())), 1),
+        (then(Act::SayAndClose("HTTP/1.1 2".to_owned())), 2),
+        (then(Act::SayAndReset("HTTP/1.1 2".to_owned())), 2),
+    ];
+    let flat = org.property(None, &[]).await;
+    for (act, attempts) in cases {
+        let receiver = authority.receiver(Presents::Right, act.clone()).await;
         let subscription = subscribed(&api, &receiver).await;
-        org.reservation(Some(flat)).await;
-        until(&app, "it has failed", async || api.get(&log_of(&subscription)).await.data()[0]["status"] == "failed").await;
-        let log = api.get(&log_of(&subscription)).await.data();
-        assert_eq!(attempt_count(&log[0]), ALL_ATTEMPTS);
-        assert_eq!(log[0]["attempts"][0]["error"], "the receiver ended the HTTP/2 request before it answered (REFUSED_STREAM)");
-        assert!(receiver.seen.connections.load(Ordering::Relaxed) <= 2 * ALL_ATTEMPTS, "{:?}", receiver.seen.connections);
-    }
-
-    "2s" async fn retry_after_delays_the_next_attempt(app: App, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let flat = org.property(None, &[]).await;
-        for (status, retry_after, next_attempt) in [
-            ("503 Busy", "120", "2026-11-21T09:32:00.000Z"),
-            ("429 Slow Down", "Sat, 21 Nov 2026 09:45:00 GMT", "2026-11-21T09:45:00.000Z"),
-            ("503 Busy", "86400", "2026-11-21T10:30:00.000Z"),
-        ] {
-            let text = format!("HTTP/1.1 {status}\r\nretry-after: {retry_after}\r\ncontent-length: 0\r\n\r\n");
-            let receiver = authority.receiver(Presents::Right, Act::Say(text)).await;
-            let subscription = subscribed(&api, &receiver).await;
+        for count in 1..=2 {
             org.reservation(Some(flat)).await;
-            let row = loop {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                let log = api.get(&log_of(&subscription)).await.data();
-                if attempt_count(&log[0]) == 1 {
-                    break log[0].clone();
-                }
-            };
-            assert_eq!(row["nextAttemptAt"], next_attempt, "{retry_after}");
-            unsubscribe(&api, &subscription).await;
-        }
-    }
-
-    "2s" async fn the_log_says_in_plain_words_why_a_receiver_did_not_answer(app: App, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let flat = org.property(None, &[]).await;
-        let silent = String::new;
-        for (presents, act, words) in [
-            (Presents::Right, Act::SayAndClose(silent()), "the receiver closed the connection before it answered"),
-            (Presents::Right, Act::SayAndReset(silent()), "the receiver reset the connection before it answered"),
-            (Presents::Right, say("220 mail.example ESMTP\r\n\r\n"), "the answer is not valid HTTP"),
-            (Presents::Right, Act::Plain(answer("200 OK")), "the receiver does not speak TLS"),
-            (Presents::Right, Act::Hang, "timed out"),
-            (Presents::Expired, say(""), "the receiver's certificate has expired"),
-            (Presents::Early, say(""), "the receiver's certificate is not valid yet"),
-            (Presents::OtherName, say(""), "the receiver's certificate is for another name"),
-        ] {
-            let receiver = authority.receiver(presents, act.clone()).await;
-            let subscription = subscribed(&api, &receiver).await;
-            org.reservation(Some(flat)).await;
-            let mut error = Value::Null;
-            until(&app, words, async || {
-                error = api.get(&log_of(&subscription)).await.data()[0]["attempts"][0]["error"].clone();
-                error.is_string()
+            until(&app, "both are delivered", async || {
+                are_delivered(&api, &subscription, count).await
             })
             .await;
-            assert_eq!(error, words, "{presents:?} {act:?}");
-            unsubscribe(&api, &subscription).await;
         }
+        let log = api.get(&log_of(&subscription)).await.data();
+        assert_eq!(
+            (attempt_count(&log[0]), attempt_count(&log[1])),
+            (attempts, 1),
+            "{act:?}: {log}"
+        );
+        assert_eq!(
+            (receiver.seen.count(), receiver.seen.attempts().len()),
+            (3, 2),
+            "{act:?}"
+        );
+        unsubscribe(&api, &subscription).await;
     }
+}
 
-    "1s" async fn a_receiver_that_floods_with_1xx_times_out_without_delaying_others(app: App, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
-        let flooding = authority.receiver(Presents::Right, Act::Flood(String::new(), hints)).await;
-        let quick = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
-        for receiver in [&flooding, &quick] {
-            subscribe(&api, receiver).await;
-        }
-        let flat = org.property(None, &[]).await;
+with_authority!(
+    a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once,
+    "2s"
+);
+async fn a_request_that_http2_refuses_unread_is_sent_again_at_once_and_once(
+    app: App,
+    authority: TestAuthority,
+) {
+    /// Two HTTP/2 frames. The first is `GOAWAY` with the last stream 0 and no error. The second
+    /// is `RST_STREAM` of stream 1 with the error `REFUSED_STREAM`.
+    const GO_AWAY: &[u8] = &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    const REFUSED: &[u8] = &[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 7];
+    let org = app.org().await;
+    let api = org.key().await;
+    let flat = org.property(None, &[]).await;
+    for frames in [GO_AWAY, REFUSED] {
+        let receiver = authority
+            .receiver(Presents::Right, Act::Http2Refusing(frames))
+            .await;
+        let subscription = subscribed(&api, &receiver).await;
         org.reservation(Some(flat)).await;
-        let end = async |receiver: &RawReceiver| end_of(&api.get("/webhook-subscriptions").await.data(), &receiver.url);
-        until(&app, "the quick receiver's delivery succeeds", async || end(&quick).await == Some(DeliveryEnd::Delivered)).await;
-        assert!(flooding.seen.count() < ALL_ATTEMPTS, "the quick delivery did not wait for the flooding one");
-        until(&app, "the flooding receiver's delivery fails", async || end(&flooding).await == Some(DeliveryEnd::Failed)).await;
-        assert_eq!(flooding.seen.count(), ALL_ATTEMPTS);
-    }
-
-    "20s" async fn a_hanging_receiver_does_not_delay_others(app: App, authority: TestAuthority) {
-        const EVENTS: usize = 24;
-        let org = app.org().await;
-        let api = org.key().await;
-        let slow = authority.receiver(Presents::Right, Act::Hang).await;
-        let mute = authority.receiver(Presents::Right, Act::Mute).await;
-        let quick = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
-        let modern = authority.receiver(Presents::Right, Act::Http2(200)).await;
-        // The hanging receivers subscribe before the others, so their deliveries are first in every
-        // queue.
-        for receiver in [&slow, &mute, &quick, &modern] {
-            subscribe(&api, receiver).await;
-        }
-        let flat = org.property(None, &[]).await;
-        for _ in 0..EVENTS {
-            org.reservation(Some(flat)).await;
-        }
-        // This limit is shorter than the server's `--webhook-timeout`. With a longer limit, the
-        // hanging deliveries could end first, and the test would prove nothing.
-        let all_quick = async {
-            while quick.seen.count() < EVENTS || modern.seen.count() < EVENTS {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(10), all_quick).await.expect("the deliveries to quick receivers end while others hang");
-        assert!((1..=16).contains(&slow.seen.count()), "{} at once", slow.seen.count());
-        assert!((1..=16).contains(&mute.seen.connections.load(Ordering::Relaxed)), "{:?} at once", mute.seen.connections);
-        for receiver in [&quick, &modern] {
-            assert!(receiver.seen.attempts().values().all(|count| *count == 1), "each once");
-            assert_eq!(receiver.seen.records().len(), EVENTS);
-        }
-        // The client opens several connections at the beginning, before it knows that HTTP/2 needs
-        // only one.
-        assert!(modern.seen.connections.load(Ordering::Relaxed) <= 16, "{:?} connections", modern.seen.connections);
-    }
-
-    "20s" async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(app: App, authority: TestAuthority) {
-        // This is many times the number of deliveries that may run at once.
-        const EVENTS: usize = 640;
-        let org = app.org().await;
-        let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
-        subscribe(&org.key().await, &receiver).await;
-        let flat = org.property(None, &[]).await;
-        org.sync(reservations(flat, EVENTS)).await.data();
-        // A dispatcher that looks for deliveries only once a second would need twice this time.
-        let all = async {
-            while receiver.seen.count() < EVENTS {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(10), all).await.expect("each delivery starts as soon as a permit is free");
-        assert!(receiver.seen.attempts().len() == EVENTS && receiver.seen.attempts().values().all(|count| *count == 1), "each once");
-    }
-
-    "20s" async fn many_subscriptions_to_the_same_target_all_get_their_turn(app: App, authority: TestAuthority) {
-        // Each credential has 100 subscriptions. One query of the dispatcher cannot read the
-        // deliveries of them all, and only a few deliveries to one target may run at once.
-        const CREDENTIALS: usize = 3;
-        let org = app.org().await;
-        let receiver = authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await;
-        for _ in 0..CREDENTIALS {
-            let api = org.key().await;
-            for _ in 0..100 {
-                subscribe(&api, &receiver).await;
-            }
-        }
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        until(&app, "every subscription has a delivery", async || receiver.seen.count() == 100 * CREDENTIALS).await;
-        assert_eq!(receiver.seen.attempts().len(), 100 * CREDENTIALS, "each once");
-    }
-
-    "2s" async fn a_failed_delivery_counts_once_after_its_fifth_attempt(app: App, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let broken = authority.receiver(Presents::Right, Act::SayAndClose(String::new())).await;
-        subscribe(&api, &broken).await;
-        let flat = org.property(None, &[]).await;
-        for failures in 1..=3 {
-            org.reservation(Some(flat)).await;
-            until(&app, "it fails", async || api.get("/webhook-subscriptions").await.data()[0]["consecutiveFailures"] == failures).await;
-        }
-        let attempts = broken.seen.attempts();
-        assert!(attempts.len() == 3 && attempts.values().all(|count| *count == ALL_ATTEMPTS), "{attempts:?}");
-    }
-
-    "500ms" async fn fifty_failures_in_a_row_disable_a_subscription(app: App, authority: TestAuthority) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let broken = authority.receiver(Presents::Right, Act::Say(answer("500 Oh"))).await;
-        subscribe(&api, &broken).await;
-        let flat = org.property(None, &[]).await;
-        org.sync(reservations(flat, 60)).await.data();
-        until(&app, "it is disabled", async || !api.get("/webhook-subscriptions").await.data()[0]["disabledAt"].is_null()).await;
-        let row = api.get("/webhook-subscriptions").await.data()[0].clone();
-        assert_eq!((&row["consecutiveFailures"], &row["disabledReason"]), (&json!(50), &json!("failures")));
-        assert!(broken.seen.attempts().values().all(|count| *count <= ALL_ATTEMPTS));
-        let before = broken.seen.count();
-        org.reservation(Some(flat)).await;
-        app.clock.advance(Duration::from_secs(60));
-        app.server.dependencies.due.notify_one();
-        let (key, quick) = (org.key().await, authority.receiver(Presents::Right, Act::Say(answer("200 OK"))).await);
-        subscribe(&key, &quick).await;
-        org.reservation(Some(flat)).await;
-        until(&app, "another subscription gets its delivery", async || quick.seen.count() == 1).await;
-        // Some deliveries were already running when the service counted the last failure. They
-        // still arrive.
-        assert!(broken.seen.count() <= before + 8, "{} after {before}", broken.seen.count());
-    }
-
-    "30s" async fn a_database_outage_after_the_answer_causes_no_second_delivery(app: App, authority: TestAuthority) {
-        // This receiver sends its response byte by byte, which takes most of a second.
-        let slow = authority.receiver(Presents::Right, Act::Drip(String::new(), "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).await;
-        let org = app.org().await;
-        let api = org.key().await;
-        let subscription = api.post("/webhook-subscriptions", json!({ "event": "reservation.created", "targetUrl": slow.url })).await.data();
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        while slow.seen.count() == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        // The test locks the subscriptions for seven seconds. A write waits for a lock for five
-        // seconds at most, so the service's first attempt to record the outcome fails.
-        let outage = |tx: &mut store::Transaction<'_>| {
-            tx.execute(&LOCK_ALL_SUBSCRIPTIONS, &[])?;
-            std::thread::sleep(Duration::from_secs(7));
-            Ok::<_, store::Error>(())
-        };
-        app.server.service.store.write_within(Duration::from_secs(20), outage).await.unwrap();
-        let log = format!("/webhook-subscriptions/{}/deliveries", subscription["id"].as_str().unwrap());
-        let mut delivery = Value::Null;
-        until(&app, "the delivery is recorded", async || {
-            delivery = api.get(&log).await.data()[0].clone();
-            delivery["status"] == "delivered"
+        until(&app, "it is delivered", async || {
+            are_delivered(&api, &subscription, 1).await
         })
         .await;
-        assert_eq!((slow.seen.count(), delivery["attempts"].as_array().unwrap().len()), (1, 1), "{delivery}");
+        let log = api.get(&log_of(&subscription)).await.data();
+        assert_eq!(
+            (attempt_count(&log[0]), receiver.seen.count()),
+            (1, 1),
+            "{log}"
+        );
+        unsubscribe(&api, &subscription).await;
     }
+    let receiver = authority
+        .receiver(Presents::Right, Act::Http2AllRefusing(REFUSED))
+        .await;
+    let subscription = subscribed(&api, &receiver).await;
+    org.reservation(Some(flat)).await;
+    until(&app, "it has failed", async || {
+        api.get(&log_of(&subscription)).await.data()[0]["status"] == "failed"
+    })
+    .await;
+    let log = api.get(&log_of(&subscription)).await.data();
+    assert_eq!(attempt_count(&log[0]), ALL_ATTEMPTS);
+    assert_eq!(
+        log[0]["attempts"][0]["error"],
+        "the receiver ended the HTTP/2 request before it answered (REFUSED_STREAM)"
+    );
+    assert!(
+        receiver.seen.connections.load(Ordering::Relaxed) <= 2 * ALL_ATTEMPTS,
+        "{:?}",
+        receiver.seen.connections
+    );
+}
+
+with_authority!(retry_after_delays_the_next_attempt, "2s");
+async fn retry_after_delays_the_next_attempt(app: App, authority: TestAuthority) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let flat = org.property(None, &[]).await;
+    for (status, retry_after, next_attempt) in [
+        ("503 Busy", "120", "2026-11-21T09:32:00.000Z"),
+        (
+            "429 Slow Down",
+            "Sat, 21 Nov 2026 09:45:00 GMT",
+            "2026-11-21T09:45:00.000Z",
+        ),
+        ("503 Busy", "86400", "2026-11-21T10:30:00.000Z"),
+    ] {
+        let text =
+            format!("HTTP/1.1 {status}\r\nretry-after: {retry_after}\r\ncontent-length: 0\r\n\r\n");
+        let receiver = authority.receiver(Presents::Right, Act::Say(text)).await;
+        let subscription = subscribed(&api, &receiver).await;
+        org.reservation(Some(flat)).await;
+        let row = loop {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let log = api.get(&log_of(&subscription)).await.data();
+            if attempt_count(&log[0]) == 1 {
+                break log[0].clone();
+            }
+        };
+        assert_eq!(row["nextAttemptAt"], next_attempt, "{retry_after}");
+        unsubscribe(&api, &subscription).await;
+    }
+}
+
+with_authority!(
+    the_log_says_in_plain_words_why_a_receiver_did_not_answer,
+    "2s"
+);
+async fn the_log_says_in_plain_words_why_a_receiver_did_not_answer(
+    app: App,
+    authority: TestAuthority,
+) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let flat = org.property(None, &[]).await;
+    let silent = String::new;
+    for (presents, act, words) in [
+        (
+            Presents::Right,
+            Act::SayAndClose(silent()),
+            "the receiver closed the connection before it answered",
+        ),
+        (
+            Presents::Right,
+            Act::SayAndReset(silent()),
+            "the receiver reset the connection before it answered",
+        ),
+        (
+            Presents::Right,
+            say("220 mail.example ESMTP\r\n\r\n"),
+            "the answer is not valid HTTP",
+        ),
+        (
+            Presents::Right,
+            Act::Plain(answer("200 OK")),
+            "the receiver does not speak TLS",
+        ),
+        (Presents::Right, Act::Hang, "timed out"),
+        (
+            Presents::Expired,
+            say(""),
+            "the receiver's certificate has expired",
+        ),
+        (
+            Presents::Early,
+            say(""),
+            "the receiver's certificate is not valid yet",
+        ),
+        (
+            Presents::OtherName,
+            say(""),
+            "the receiver's certificate is for another name",
+        ),
+    ] {
+        let receiver = authority.receiver(presents, act.clone()).await;
+        let subscription = subscribed(&api, &receiver).await;
+        org.reservation(Some(flat)).await;
+        let mut error = Value::Null;
+        until(&app, words, async || {
+            error = api.get(&log_of(&subscription)).await.data()[0]["attempts"][0]["error"].clone();
+            error.is_string()
+        })
+        .await;
+        assert_eq!(error, words, "{presents:?} {act:?}");
+        unsubscribe(&api, &subscription).await;
+    }
+}
+
+with_authority!(
+    a_receiver_that_floods_with_1xx_times_out_without_delaying_others,
+    "1s"
+);
+async fn a_receiver_that_floods_with_1xx_times_out_without_delaying_others(
+    app: App,
+    authority: TestAuthority,
+) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let hints = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
+    let flooding = authority
+        .receiver(Presents::Right, Act::Flood(String::new(), hints))
+        .await;
+    let quick = authority
+        .receiver(Presents::Right, Act::Say(answer("200 OK")))
+        .await;
+    for receiver in [&flooding, &quick] {
+        subscribe(&api, receiver).await;
+    }
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    let end = async |receiver: &RawReceiver| {
+        end_of(
+            &api.get("/webhook-subscriptions").await.data(),
+            &receiver.url,
+        )
+    };
+    until(&app, "the quick receiver's delivery succeeds", async || {
+        end(&quick).await == Some(DeliveryEnd::Delivered)
+    })
+    .await;
+    assert!(
+        flooding.seen.count() < ALL_ATTEMPTS,
+        "the quick delivery did not wait for the flooding one"
+    );
+    until(&app, "the flooding receiver's delivery fails", async || {
+        end(&flooding).await == Some(DeliveryEnd::Failed)
+    })
+    .await;
+    assert_eq!(flooding.seen.count(), ALL_ATTEMPTS);
+}
+
+with_authority!(a_hanging_receiver_does_not_delay_others, "20s");
+async fn a_hanging_receiver_does_not_delay_others(app: App, authority: TestAuthority) {
+    const EVENTS: usize = 24;
+    let org = app.org().await;
+    let api = org.key().await;
+    let slow = authority.receiver(Presents::Right, Act::Hang).await;
+    let mute = authority.receiver(Presents::Right, Act::Mute).await;
+    let quick = authority
+        .receiver(Presents::Right, Act::Say(answer("200 OK")))
+        .await;
+    let modern = authority.receiver(Presents::Right, Act::Http2(200)).await;
+    // The hanging receivers subscribe before the others, so their deliveries are first in every
+    // queue.
+    for receiver in [&slow, &mute, &quick, &modern] {
+        subscribe(&api, receiver).await;
+    }
+    let flat = org.property(None, &[]).await;
+    for _ in 0..EVENTS {
+        org.reservation(Some(flat)).await;
+    }
+    // This limit is shorter than the server's `--webhook-timeout`. With a longer limit, the
+    // hanging deliveries could end first, and the test would prove nothing.
+    let all_quick = async {
+        while quick.seen.count() < EVENTS || modern.seen.count() < EVENTS {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), all_quick)
+        .await
+        .expect("the deliveries to quick receivers end while others hang");
+    assert!(
+        (1..=16).contains(&slow.seen.count()),
+        "{} at once",
+        slow.seen.count()
+    );
+    assert!(
+        (1..=16).contains(&mute.seen.connections.load(Ordering::Relaxed)),
+        "{:?} at once",
+        mute.seen.connections
+    );
+    for receiver in [&quick, &modern] {
+        assert!(
+            receiver.seen.attempts().values().all(|count| *count == 1),
+            "each once"
+        );
+        assert_eq!(receiver.seen.records().len(), EVENTS);
+    }
+    // The client opens several connections at the beginning, before it knows that HTTP/2 needs
+    // only one.
+    assert!(
+        modern.seen.connections.load(Ordering::Relaxed) <= 16,
+        "{:?} connections",
+        modern.seen.connections
+    );
+}
+
+with_authority!(
+    a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free,
+    "20s"
+);
+async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(
+    app: App,
+    authority: TestAuthority,
+) {
+    // This is many times the number of deliveries that may run at once.
+    const EVENTS: usize = 640;
+    let org = app.org().await;
+    let receiver = authority
+        .receiver(Presents::Right, Act::Say(answer("200 OK")))
+        .await;
+    subscribe(&org.key().await, &receiver).await;
+    let flat = org.property(None, &[]).await;
+    org.sync(reservations(flat, EVENTS)).await.data();
+    // A dispatcher that looks for deliveries only once a second would need twice this time.
+    let all = async {
+        while receiver.seen.count() < EVENTS {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), all)
+        .await
+        .expect("each delivery starts as soon as a permit is free");
+    assert!(
+        receiver.seen.attempts().len() == EVENTS
+            && receiver.seen.attempts().values().all(|count| *count == 1),
+        "each once"
+    );
+}
+
+with_authority!(
+    many_subscriptions_to_the_same_target_all_get_their_turn,
+    "20s"
+);
+async fn many_subscriptions_to_the_same_target_all_get_their_turn(
+    app: App,
+    authority: TestAuthority,
+) {
+    // Each credential has 100 subscriptions. One query of the dispatcher cannot read the
+    // deliveries of them all, and only a few deliveries to one target may run at once.
+    const CREDENTIALS: usize = 3;
+    let org = app.org().await;
+    let receiver = authority
+        .receiver(Presents::Right, Act::Say(answer("200 OK")))
+        .await;
+    for _ in 0..CREDENTIALS {
+        let api = org.key().await;
+        for _ in 0..100 {
+            subscribe(&api, &receiver).await;
+        }
+    }
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    until(&app, "every subscription has a delivery", async || {
+        receiver.seen.count() == 100 * CREDENTIALS
+    })
+    .await;
+    assert_eq!(
+        receiver.seen.attempts().len(),
+        100 * CREDENTIALS,
+        "each once"
+    );
+}
+
+with_authority!(a_failed_delivery_counts_once_after_its_fifth_attempt, "2s");
+async fn a_failed_delivery_counts_once_after_its_fifth_attempt(app: App, authority: TestAuthority) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let broken = authority
+        .receiver(Presents::Right, Act::SayAndClose(String::new()))
+        .await;
+    subscribe(&api, &broken).await;
+    let flat = org.property(None, &[]).await;
+    for failures in 1..=3 {
+        org.reservation(Some(flat)).await;
+        until(&app, "it fails", async || {
+            api.get("/webhook-subscriptions").await.data()[0]["consecutiveFailures"] == failures
+        })
+        .await;
+    }
+    let attempts = broken.seen.attempts();
+    assert!(
+        attempts.len() == 3 && attempts.values().all(|count| *count == ALL_ATTEMPTS),
+        "{attempts:?}"
+    );
+}
+
+with_authority!(fifty_failures_in_a_row_disable_a_subscription, "500ms");
+async fn fifty_failures_in_a_row_disable_a_subscription(app: App, authority: TestAuthority) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let broken = authority
+        .receiver(Presents::Right, Act::Say(answer("500 Oh")))
+        .await;
+    subscribe(&api, &broken).await;
+    let flat = org.property(None, &[]).await;
+    org.sync(reservations(flat, 60)).await.data();
+    until(&app, "it is disabled", async || {
+        !api.get("/webhook-subscriptions").await.data()[0]["disabledAt"].is_null()
+    })
+    .await;
+    let row = api.get("/webhook-subscriptions").await.data()[0].clone();
+    assert_eq!(
+        (&row["consecutiveFailures"], &row["disabledReason"]),
+        (&json!(50), &json!("failures"))
+    );
+    assert!(
+        broken
+            .seen
+            .attempts()
+            .values()
+            .all(|count| *count <= ALL_ATTEMPTS)
+    );
+    let before = broken.seen.count();
+    org.reservation(Some(flat)).await;
+    app.clock.advance(Duration::from_secs(60));
+    app.server.dependencies.due.notify_one();
+    let (key, quick) = (
+        org.key().await,
+        authority
+            .receiver(Presents::Right, Act::Say(answer("200 OK")))
+            .await,
+    );
+    subscribe(&key, &quick).await;
+    org.reservation(Some(flat)).await;
+    until(&app, "another subscription gets its delivery", async || {
+        quick.seen.count() == 1
+    })
+    .await;
+    // Some deliveries were already running when the service counted the last failure. They
+    // still arrive.
+    assert!(
+        broken.seen.count() <= before + 8,
+        "{} after {before}",
+        broken.seen.count()
+    );
+}
+
+with_authority!(
+    a_database_outage_after_the_answer_causes_no_second_delivery,
+    "30s"
+);
+async fn a_database_outage_after_the_answer_causes_no_second_delivery(
+    app: App,
+    authority: TestAuthority,
+) {
+    // This receiver sends its response byte by byte, which takes most of a second.
+    let slow = authority
+        .receiver(
+            Presents::Right,
+            Act::Drip(
+                String::new(),
+                "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            ),
+        )
+        .await;
+    let org = app.org().await;
+    let api = org.key().await;
+    let subscription = api
+        .post(
+            "/webhook-subscriptions",
+            json!({ "event": "reservation.created", "targetUrl": slow.url }),
+        )
+        .await
+        .data();
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    while slow.seen.count() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // The test locks the subscriptions for seven seconds. A write waits for a lock for five
+    // seconds at most, so the service's first attempt to record the outcome fails.
+    let outage = |tx: &mut store::Transaction<'_>| {
+        tx.execute(&LOCK_ALL_SUBSCRIPTIONS, &[])?;
+        std::thread::sleep(Duration::from_secs(7));
+        Ok::<_, store::Error>(())
+    };
+    app.server
+        .service
+        .store
+        .write_within(Duration::from_secs(20), outage)
+        .await
+        .unwrap();
+    let log = format!(
+        "/webhook-subscriptions/{}/deliveries",
+        subscription["id"].as_str().unwrap()
+    );
+    let mut delivery = Value::Null;
+    until(&app, "the delivery is recorded", async || {
+        delivery = api.get(&log).await.data()[0].clone();
+        delivery["status"] == "delivered"
+    })
+    .await;
+    assert_eq!(
+        (
+            slow.seen.count(),
+            delivery["attempts"].as_array().unwrap().len()
+        ),
+        (1, 1),
+        "{delivery}"
+    );
 }
 
 /// Sends a burst of deliveries to a receiver that is down for just under three minutes. With the

@@ -41,7 +41,8 @@ async fn store_of(options: Options) -> Option<Store> {
     let runner = || {
         Migrations::runner(&[(
             "V1__thing",
-            "create table thing (name text not null unique); create table other (name text not null unique)",
+            "create table thing (name text not null unique); create table other (name text not \
+                null unique)",
         )])
     };
     let migrations = Migrations {
@@ -667,28 +668,39 @@ async fn text(api: &Api, source: &str) -> String {
     created["id"].as_str().unwrap().to_owned()
 }
 
-on_both! {
-    /// Many clients read a list while one client changes it. A read that begins after the response
-    /// to a change returns that change or a later one.
-    async fn reads_after_an_answered_write_return_its_result(app: App) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let id = api.post("/portals", json!({ "name": "0" })).await.data()["id"].as_str().unwrap().to_owned();
-        let (answered, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let change = async {
-            for number in 1..=40 {
-                api.patch(&format!("/portals/{id}"), json!({ "data": { "name": number.to_string() } })).await.data();
-                answered.store(number, Ordering::SeqCst);
-            }
-            is_over.store(true, Ordering::SeqCst);
-        };
-        let read = async |_| {
-            while !is_over.load(Ordering::SeqCst) {
-                let least = answered.load(Ordering::SeqCst);
-                let name: usize = api.get("/portals").await.data()[0]["name"].as_str().unwrap().parse().unwrap();
-                assert!(name >= least, "{name} after {least} was answered");
-            }
-        };
-        tokio::join!(change, join_all((0..16).map(read)));
-    }
+on_both!(reads_after_an_answered_write_return_its_result);
+/// Many clients read a list while one client changes it. A read that begins after the response
+/// to a change returns that change or a later one.
+async fn reads_after_an_answered_write_return_its_result(app: App) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let id = api.post("/portals", json!({ "name": "0" })).await.data()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let (answered, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let change = async {
+        for number in 1..=40 {
+            api.patch(
+                &format!("/portals/{id}"),
+                json!({ "data": { "name": number.to_string() } }),
+            )
+            .await
+            .data();
+            answered.store(number, Ordering::SeqCst);
+        }
+        is_over.store(true, Ordering::SeqCst);
+    };
+    let read = async |_| {
+        while !is_over.load(Ordering::SeqCst) {
+            let least = answered.load(Ordering::SeqCst);
+            let name: usize = api.get("/portals").await.data()[0]["name"]
+                .as_str()
+                .unwrap()
+                .parse()
+                .unwrap();
+            assert!(name >= least, "{name} after {least} was answered");
+        }
+    };
+    tokio::join!(change, join_all((0..16).map(read)));
 }

@@ -64,19 +64,48 @@ async fn upload(started: &Started) -> u16 {
     };
     put("", json!({ "name": "Casa" })).await;
     let (flat, stay) = (new_id(), new_id());
-    let records = json!({ "records": [
-        { "kind": "property", "id": flat, "data": { "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" } },
-        { "kind": "reservation", "id": stay, "data": {
-            "propertyId": flat, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
-            "checkIn": "2099-12-11", "checkOut": "2099-12-15",
-            "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
-        } },
-    ] });
+    let records = json!({
+        "records": [
+            {
+                "kind": "property",
+                "id": flat,
+                "data": { "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" },
+            },
+            {
+                "kind": "reservation",
+                "id": stay,
+                "data": {
+                    "propertyId": flat,
+                    "status": "confirmed",
+                    "channel": "direct",
+                    "bookedAt": "2026-11-02T10:00:00.000Z",
+                    "checkIn": "2099-12-11",
+                    "checkOut": "2099-12-15",
+                    "guest": {
+                        "firstName": "Ada",
+                        "lastName": "L",
+                        "email": "ada@example.com",
+                        "phone": null,
+                        "language": "en",
+                    },
+                },
+            },
+        ],
+    });
     let synced = platform
         .post(&format!("{organization}/sync"), records)
         .await;
     synced.data();
-    let body = json!({ "name": "k", "permissions": ["modify_properties", "view_properties", "modify_guides", "view_guides", "manage_organization"] });
+    let body = json!({
+        "name": "k",
+        "permissions": [
+            "modify_properties",
+            "view_properties",
+            "modify_guides",
+            "view_guides",
+            "manage_organization",
+        ],
+    });
     let key = platform
         .post(&format!("{organization}/api-keys"), body)
         .await;
@@ -86,7 +115,12 @@ async fn upload(started: &Started) -> u16 {
     );
     let portal = json!({ "name": "Casa", "isDefault": true });
     api.post("/portals", portal).await.data();
-    let step = json!({ "stepType": "document_upload", "nickname": "Passport", "isActive": true, "requiredDocumentTypes": ["passport"] });
+    let step = json!({
+        "stepType": "document_upload",
+        "nickname": "Passport",
+        "isActive": true,
+        "requiredDocumentTypes": ["passport"],
+    });
     let step = api.post("/precheck-steps", step).await.data()["id"]
         .as_str()
         .unwrap()
@@ -98,8 +132,9 @@ async fn upload(started: &Started) -> u16 {
     let token = link["token"].as_str().unwrap();
     let (boundary, head) = ("b", "\u{89}PNG\r\n\u{1a}\n");
     let mut body = format!(
-        "--{boundary}\r\ncontent-disposition: form-data; name=\"documentType\"\r\n\r\npassport\r\n--{boundary}\r\n\
-         content-disposition: form-data; name=\"file\"; filename=\"p.png\"\r\ncontent-type: image/png\r\n\r\n"
+        "--{boundary}\r\ncontent-disposition: form-data; \
+            name=\"documentType\"\r\n\r\npassport\r\n--{boundary}\r\ncontent-disposition: \
+            form-data; name=\"file\"; filename=\"p.png\"\r\ncontent-type: image/png\r\n\r\n"
     )
     .into_bytes();
     body.extend(
@@ -339,7 +374,8 @@ async fn a_postgres_role_with_three_connections_is_served_with_a_warning() {
         let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
         client
             .batch_execute(&format!(
-                "create role three login connection limit 3; alter database {name} owner to three; grant all on schema public to three"
+                "create role three login connection limit 3; alter database {name} owner to three; \
+                    grant all on schema public to three"
             ))
             .unwrap();
         let (_, host) = server.split_once("://").unwrap();

@@ -4,17 +4,21 @@
 use crate::support::App;
 use crate::support::on_both;
 
-on_both! {
-    async fn every_statement_can_be_prepared_on_the_schema(app: App) {
-        let statements = &vestibule::app::app().statements;
-        assert!(statements.len() > 60, "{}", statements.len());
-        app.server.service.store.write(move |tx| {
+on_both!(every_statement_can_be_prepared_on_the_schema);
+async fn every_statement_can_be_prepared_on_the_schema(app: App) {
+    let statements = &vestibule::app::app().statements;
+    assert!(statements.len() > 60, "{}", statements.len());
+    app.server
+        .service
+        .store
+        .write(move |tx| {
             for statement in statements {
                 tx.prepare(statement)?;
             }
             Ok::<_, store::Error>(())
-        }).await.unwrap();
-    }
+        })
+        .await
+        .unwrap();
 }
 
 /// The store replaces connections that the server closed, and the next requests succeed on new
@@ -29,12 +33,24 @@ async fn lost_connections_are_replaced() {
     let url = app.database_url.clone();
     let closed = tokio::task::spawn_blocking(move || {
         let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
-        let others =
-            "select pid, pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-        let ended: Vec<i32> = client.query(others, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+        let others = "select pid, pg_terminate_backend(pid) from pg_stat_activity where datname = \
+            current_database() and pid <> pg_backend_pid()";
+        let ended: Vec<i32> = client
+            .query(others, &[])
+            .unwrap()
+            .iter()
+            .map(|row| row.get(0))
+            .collect();
         // A connection that the server is about to close may still accept a request, which is then
         // lost. The loop waits until the server has closed all of these connections.
-        while !client.query("select 1 from pg_stat_activity where pid = any($1)", &[&ended]).unwrap().is_empty() {}
+        while !client
+            .query(
+                "select 1 from pg_stat_activity where pid = any($1)",
+                &[&ended],
+            )
+            .unwrap()
+            .is_empty()
+        {}
         ended.len()
     })
     .await
@@ -130,11 +146,19 @@ async fn an_internal_error_of_the_server_can_be_retried() {
         api.post("/portals", serde_json::json!({ "name": "P" }))
             .await
     };
-    run("create function fail() returns trigger language plpgsql as $$ begin raise 'lost' using errcode = 'XX000'; end $$").await;
+    run(
+        "create function fail() returns trigger language plpgsql as $$ begin raise 'lost' using \
+            errcode = 'XX000'; end $$",
+    )
+    .await;
     run("create trigger fails before insert on portal for each row execute function fail()").await;
     assert!(post().await.error(503)["details"]["key"].is_null());
     run("drop trigger fails on portal").await;
-    run("create constraint trigger fails after insert on portal deferrable initially deferred for each row execute function fail()").await;
+    run(
+        "create constraint trigger fails after insert on portal deferrable initially deferred for \
+            each row execute function fail()",
+    )
+    .await;
     assert_eq!(post().await.error(503)["details"]["key"], "outcome_unknown");
     run("drop trigger fails on portal").await;
     assert_eq!(post().await.status, 201);

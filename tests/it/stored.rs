@@ -170,7 +170,8 @@ struct StoredScene<'a> {
 /// Stores a calendar feed. The next fetch of the feed is due in many years, so the service does not
 /// fetch it during the test.
 async fn store_feed(house: &House<'_>) {
-    let text = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at, created_at, doc)
+    let text = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at,
+        created_at, doc)
         values (?1, ?2, ?3, 'https://calendar.invalid/a.ics', ?4, ?5, ?6)";
     let (now, due): (jiff::Timestamp, jiff::Timestamp) = (
         "2026-11-21T09:30:00Z".parse().unwrap(),
@@ -192,7 +193,12 @@ impl<'a> StoredScene<'a> {
         let house = House::build(app).await;
         let connected = furnish(&house).await;
         store_feed(&house).await;
-        let review = json!({ "propertyId": house.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z", "photoKeys": ["a"] });
+        let review = json!({
+            "propertyId": house.flat,
+            "source": "pms",
+            "submittedAt": "2026-11-02T10:00:00Z",
+            "photoKeys": ["a"],
+        });
         let review = house.org.record("review", review).await;
         house
             .org
@@ -223,7 +229,9 @@ impl<'a> StoredScene<'a> {
             first("precheck_step").await,
             first("webhook_subscription").await,
         );
-        let file = "insert into guest_file (organization_id, id, reservation_id, step_id, key, size, created_at, due_at, doc)
+        let file =
+            "insert into guest_file (organization_id, id, reservation_id, step_id, key, size,
+            created_at, due_at, doc)
             values (?1, ?2, ?3, ?4, 'key', 1, ?5, ?5, ?6)";
         let now: jiff::Timestamp = "2026-11-21T09:30:00Z".parse().unwrap();
         let of_file = vec![
@@ -431,98 +439,190 @@ fn without_one(document: &str, doc: &Value) -> Vec<(String, Value)> {
     copies
 }
 
-on_both! {
-    async fn documents_of_the_first_release_can_be_read(app: App) {
-        let scene = StoredScene::build(&app).await;
-        let holding: Vec<String> = app.columns().await.into_iter().filter(|(_, column, ..)| column == "doc").map(|(table, ..)| table).collect();
-        for table in holding.iter().filter(|table| !NOT_READ.contains(&table.as_str())) {
-            assert!(DOCUMENTS.iter().any(|(document, _)| document.split('.').next() == Some(table)), "{table} has no document here");
+on_both!(documents_of_the_first_release_can_be_read);
+async fn documents_of_the_first_release_can_be_read(app: App) {
+    let scene = StoredScene::build(&app).await;
+    let holding: Vec<String> = app
+        .columns()
+        .await
+        .into_iter()
+        .filter(|(_, column, ..)| column == "doc")
+        .map(|(table, ..)| table)
+        .collect();
+    for table in holding
+        .iter()
+        .filter(|table| !NOT_READ.contains(&table.as_str()))
+    {
+        assert!(
+            DOCUMENTS
+                .iter()
+                .any(|(document, _)| document.split('.').next() == Some(table)),
+            "{table} has no document here"
+        );
+    }
+    for (document, text) in DOCUMENTS {
+        let mut doc: Value = serde_json::from_str(text).unwrap();
+        if document == "record.reservation" {
+            // The stay of this test's guest must be in the flat of the scene, so the
+            // reservation refers to that flat.
+            doc["propertyId"] = json!(scene.house.flat);
         }
-        for (document, text) in DOCUMENTS {
-            let mut doc: Value = serde_json::from_str(text).unwrap();
-            if document == "record.reservation" {
-                // The stay of this test's guest must be in the flat of the scene, so the
-                // reservation refers to that flat.
-                doc["propertyId"] = json!(scene.house.flat);
-            }
-            if document == "portal_preview" {
-                doc["portalId"] = json!(scene.house.portal);
-            }
-            if document == "member" {
-                doc["propertyIds"] = json!([scene.house.flat]);
-            }
+        if document == "portal_preview" {
+            doc["portalId"] = json!(scene.house.portal);
+        }
+        if document == "member" {
+            doc["propertyIds"] = json!([scene.house.flat]);
+        }
+        scene.put(document, &doc).await;
+        for (path, answer) in scene.read(document).await {
+            assert_eq!(answer.status, 200, "{document} {path}: {}", answer.body);
+        }
+    }
+    let House { api, portal, .. } = &scene.house;
+    assert_eq!(
+        api.get(&format!("/portals/{portal}")).await.data()["name"],
+        "Fixture"
+    );
+    let step = api
+        .get(&format!("/precheck-steps/{}", scene.step))
+        .await
+        .data();
+    assert_eq!(
+        (
+            &step["nickname"],
+            step["questions"].as_array().unwrap().len()
+        ),
+        (&json!("Fixture"), 3)
+    );
+    let manual = api.get("/portal-manuals").await.data()[0].clone();
+    assert_eq!(
+        (
+            &manual["nickname"],
+            manual["visibilityRules"].as_array().unwrap().len()
+        ),
+        (&json!("Fixture"), 5)
+    );
+    assert_eq!(
+        api.get("/portal-brandings").await.data()[0]["nickname"],
+        "blue"
+    );
+}
+
+on_both!(missing_fields_of_a_document_have_defaults);
+async fn missing_fields_of_a_document_have_defaults(app: App) {
+    let scene = StoredScene::build(&app).await;
+    for (document, text) in DOCUMENTS {
+        let before: Value = serde_json::from_str(text).unwrap();
+        for (path, doc) in without_one(document, &before) {
             scene.put(document, &doc).await;
-            for (path, answer) in scene.read(document).await {
-                assert_eq!(answer.status, 200, "{document} {path}: {}", answer.body);
+            for (asked, answer) in scene.read(document).await {
+                assert!(
+                    answer.status < 500,
+                    "without {path}: GET {asked} is {} {}",
+                    answer.status,
+                    answer.body
+                );
             }
         }
-        let House { api, portal, .. } = &scene.house;
-        assert_eq!(api.get(&format!("/portals/{portal}")).await.data()["name"], "Fixture");
-        let step = api.get(&format!("/precheck-steps/{}", scene.step)).await.data();
-        assert_eq!((&step["nickname"], step["questions"].as_array().unwrap().len()), (&json!("Fixture"), 3));
-        let manual = api.get("/portal-manuals").await.data()[0].clone();
-        assert_eq!((&manual["nickname"], manual["visibilityRules"].as_array().unwrap().len()), (&json!("Fixture"), 5));
-        assert_eq!(api.get("/portal-brandings").await.data()[0]["nickname"], "blue");
+        scene.put(document, &before).await;
     }
+}
 
-    async fn missing_fields_of_a_document_have_defaults(app: App) {
-        let scene = StoredScene::build(&app).await;
-        for (document, text) in DOCUMENTS {
-            let before: Value = serde_json::from_str(text).unwrap();
-            for (path, doc) in without_one(document, &before) {
-                scene.put(document, &doc).await;
-                for (asked, answer) in scene.read(document).await {
-                    assert!(answer.status < 500, "without {path}: GET {asked} is {} {}", answer.status, answer.body);
-                }
-            }
-            scene.put(document, &before).await;
-        }
+on_both!(summaries_of_older_versions_are_rewritten);
+async fn summaries_of_older_versions_are_rewritten(app: App) {
+    let house = House::build(&app).await;
+    let House { org, api, .. } = &house;
+    for number in 0..250 {
+        api.post("/portals", json!({ "name": format!("Portal {number}") }))
+            .await
+            .data();
     }
+    house
+        .unassigned_step("main", json!({ "displayTitle": "Welcome" }))
+        .await;
+    let lists = async || {
+        (
+            api.get("/portals").await.data(),
+            api.get("/precheck-steps").await.data(),
+        )
+    };
+    let expected = lists().await;
+    let versions = async || -> Vec<(String, i64)> {
+        app.query(
+            "select name, version from summary_version order by name",
+            Vec::new(),
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .await
+    };
+    let current = versions().await;
+    assert_eq!(
+        current
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect::<Vec<_>>(),
+        ["portal", "precheck_step"]
+    );
 
-    async fn summaries_of_older_versions_are_rewritten(app: App) {
-        let house = House::build(&app).await;
-        let House { org, api, .. } = &house;
-        for number in 0..250 {
-            api.post("/portals", json!({ "name": format!("Portal {number}") })).await.data();
-        }
-        house.unassigned_step("main", json!({ "displayTitle": "Welcome" })).await;
-        let lists = async || (api.get("/portals").await.data(), api.get("/precheck-steps").await.data());
-        let expected = lists().await;
-        let versions = async || -> Vec<(String, i64)> {
-            app.query("select name, version from summary_version order by name", Vec::new(), |row| Ok((row.get(0)?, row.get(1)?))).await
-        };
-        let current = versions().await;
-        assert_eq!(current.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["portal", "precheck_step"]);
-
-        for table in ["portal", "precheck_step"] {
-            app.change(format!("update {table} set summary = '{{\"old\": true}}'"), Vec::new()).await;
-        }
-        org.put("", json!({})).await;
-        assert_ne!(lists().await, expected, "it is the summaries that lists read");
-        let database = serve_flags(&app.database_url, &[]).database;
-        offline_service(&database, app.clock.clone()).await.unwrap();
-        assert_ne!(lists().await, expected, "the version is the program's: nothing to do");
-        app.change("update summary_version set version = 0", Vec::new()).await;
-        offline_service(&database, app.clock.clone()).await.unwrap();
-        assert_eq!(lists().await, expected);
-        assert_eq!(versions().await, current);
-
-        app.change("update summary_version set version = 99", Vec::new()).await;
-        offline_service(&database, app.clock.clone()).await.unwrap();
-        assert!(versions().await.iter().all(|(_, version)| *version == 99), "a newer program's are left to it");
+    for table in ["portal", "precheck_step"] {
+        app.change(
+            format!("update {table} set summary = '{{\"old\": true}}'"),
+            Vec::new(),
+        )
+        .await;
     }
+    org.put("", json!({})).await;
+    assert_ne!(
+        lists().await,
+        expected,
+        "it is the summaries that lists read"
+    );
+    let database = serve_flags(&app.database_url, &[]).database;
+    offline_service(&database, app.clock.clone()).await.unwrap();
+    assert_ne!(
+        lists().await,
+        expected,
+        "the version is the program's: nothing to do"
+    );
+    app.change("update summary_version set version = 0", Vec::new())
+        .await;
+    offline_service(&database, app.clock.clone()).await.unwrap();
+    assert_eq!(lists().await, expected);
+    assert_eq!(versions().await, current);
 
-    async fn documents_keep_unchanged_fields_when_rewritten(app: App) {
-        let scene = StoredScene::build(&app).await;
-        let text = "select doc from precheck_step where organization_id = ?1 order by created_at";
-        let read = async || app.query(text, vec![scene.house.org.id.into()], |row| row.get::<Json<Value>>(0).map(|Json(doc)| doc)).await;
-        let before = read().await;
-        let touched = json!({ "data": { "nickname": "Renamed" } });
-        scene.house.api.patch(&format!("/precheck-steps/{}", scene.step), touched).await.data();
-        let mut after = read().await;
-        let renamed = after.iter_mut().find(|doc| doc["nickname"] == "Renamed").unwrap();
-        renamed["nickname"] = before[0]["nickname"].clone();
-        renamed["updatedAt"] = before[0]["updatedAt"].clone();
-        assert_eq!(after, before, "no default takes the place of what is there");
-    }
+    app.change("update summary_version set version = 99", Vec::new())
+        .await;
+    offline_service(&database, app.clock.clone()).await.unwrap();
+    assert!(
+        versions().await.iter().all(|(_, version)| *version == 99),
+        "a newer program's are left to it"
+    );
+}
+
+on_both!(documents_keep_unchanged_fields_when_rewritten);
+async fn documents_keep_unchanged_fields_when_rewritten(app: App) {
+    let scene = StoredScene::build(&app).await;
+    let text = "select doc from precheck_step where organization_id = ?1 order by created_at";
+    let read = async || {
+        app.query(text, vec![scene.house.org.id.into()], |row| {
+            row.get::<Json<Value>>(0).map(|Json(doc)| doc)
+        })
+        .await
+    };
+    let before = read().await;
+    let touched = json!({ "data": { "nickname": "Renamed" } });
+    scene
+        .house
+        .api
+        .patch(&format!("/precheck-steps/{}", scene.step), touched)
+        .await
+        .data();
+    let mut after = read().await;
+    let renamed = after
+        .iter_mut()
+        .find(|doc| doc["nickname"] == "Renamed")
+        .unwrap();
+    renamed["nickname"] = before[0]["nickname"].clone();
+    renamed["updatedAt"] = before[0]["updatedAt"].clone();
+    assert_eq!(after, before, "no default takes the place of what is there");
 }

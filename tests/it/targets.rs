@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde_json::json;
 
-use crate::support::{App, Org};
+use crate::support::{App, Org, on_both};
 
 /// Maximum number of targets for which a test uses one credential. It is below the limit of 100
 /// active subscriptions.
@@ -672,54 +672,83 @@ fn the_lists_of_hostile_and_harmless_targets_are_long_and_disjoint() {
     );
 }
 
-crate::support::on_both! {
-    async fn hostile_targets_are_refused_in_every_notation(app: App) {
-        let org = app.org().await;
-        let hostile = hostile();
-        // If the service wrongly accepts a target, the target counts towards the credential's limit
-        // of 100 subscriptions. The test therefore uses several credentials.
-        let mut wrong = Vec::new();
-        for urls in hostile.chunks(TARGETS_PER_KEY) {
-            wrong.extend(refusal_of(&org, urls).await);
-        }
-        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), hostile.len(), wrong.join("\n"));
+on_both!(hostile_targets_are_refused_in_every_notation);
+async fn hostile_targets_are_refused_in_every_notation(app: App) {
+    let org = app.org().await;
+    let hostile = hostile();
+    // If the service wrongly accepts a target, the target counts towards the credential's limit
+    // of 100 subscriptions. The test therefore uses several credentials.
+    let mut wrong = Vec::new();
+    for urls in hostile.chunks(TARGETS_PER_KEY) {
+        wrong.extend(refusal_of(&org, urls).await);
     }
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        hostile.len(),
+        wrong.join("\n")
+    );
+}
 
-    async fn harmless_targets_are_accepted_as_sent(app: App) {
-        let org = app.org().await;
-        let harmless = harmless();
-        let mut wrong = Vec::new();
-        for urls in harmless.chunks(TARGETS_PER_KEY) {
-            let api = org.key().await;
-            for url in urls {
-                let response = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
-                if (response.status, response.body["data"]["targetUrl"].as_str()) != (201, Some(url)) {
-                    wrong.push(format!("{url:?} is answered {} {}", response.status, response.body));
-                }
+on_both!(harmless_targets_are_accepted_as_sent);
+async fn harmless_targets_are_accepted_as_sent(app: App) {
+    let org = app.org().await;
+    let harmless = harmless();
+    let mut wrong = Vec::new();
+    for urls in harmless.chunks(TARGETS_PER_KEY) {
+        let api = org.key().await;
+        for url in urls {
+            let response = api
+                .post(
+                    "/webhook-subscriptions",
+                    json!({ "event": "task.created", "targetUrl": url }),
+                )
+                .await;
+            if (response.status, response.body["data"]["targetUrl"].as_str()) != (201, Some(url)) {
+                wrong.push(format!(
+                    "{url:?} is answered {} {}",
+                    response.status, response.body
+                ));
             }
         }
-        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), harmless.len(), wrong.join("\n"));
     }
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        harmless.len(),
+        wrong.join("\n")
+    );
+}
 
-    async fn an_opened_range_opens_only_its_own_addresses(app: App, "--webhook-allow=10.1.0.0/16") {
-        let api = app.org().await.key().await;
-        for (url, status) in [
-            ("https://10.1.0.0/", 201),
-            ("https://10.1.255.255/", 201),
-            ("https://0xa010001/", 201),
-            ("https://[::ffff:10.1.0.1]/", 201),
-            ("https://10.0.255.255/", 400),
-            ("https://10.2.0.0/", 400),
-            ("https://127.0.0.1/", 400),
-            ("https://[::1]/", 400),
-            ("https://[::ffff:10.2.0.0]/", 400),
-            ("https://localhost/", 400),
-            ("https://db.internal/", 400),
-            ("http://10.1.0.1/", 400),
-            ("https://u@10.1.0.1/", 400),
-        ] {
-            let response = api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": url })).await;
-            assert_eq!(response.status, status, "{url} {}", response.body);
-        }
+on_both!(
+    an_opened_range_opens_only_its_own_addresses,
+    "--webhook-allow=10.1.0.0/16"
+);
+async fn an_opened_range_opens_only_its_own_addresses(app: App) {
+    let api = app.org().await.key().await;
+    for (url, status) in [
+        ("https://10.1.0.0/", 201),
+        ("https://10.1.255.255/", 201),
+        ("https://0xa010001/", 201),
+        ("https://[::ffff:10.1.0.1]/", 201),
+        ("https://10.0.255.255/", 400),
+        ("https://10.2.0.0/", 400),
+        ("https://127.0.0.1/", 400),
+        ("https://[::1]/", 400),
+        ("https://[::ffff:10.2.0.0]/", 400),
+        ("https://localhost/", 400),
+        ("https://db.internal/", 400),
+        ("http://10.1.0.1/", 400),
+        ("https://u@10.1.0.1/", 400),
+    ] {
+        let response = api
+            .post(
+                "/webhook-subscriptions",
+                json!({ "event": "task.created", "targetUrl": url }),
+            )
+            .await;
+        assert_eq!(response.status, status, "{url} {}", response.body);
     }
 }

@@ -311,7 +311,8 @@ async fn shutdown_over_tls_completes_running_requests() {
     created.data();
     let mut busy = connect(&app.base, &connector(&[&certificate])).await;
     let first_half = format!(
-        "GET /platform/v1/organizations/0192f0c1-0000-7000-8000-000000000001 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n",
+        "GET /platform/v1/organizations/0192f0c1-0000-7000-8000-000000000001 HTTP/1.1\r\nhost: \
+            x\r\nauthorization: Bearer {}\r\n",
         crate::support::PLATFORM_KEY
     );
     busy.write_all(first_half.as_bytes()).await.unwrap();

@@ -132,11 +132,22 @@ async fn is_traced(database_url: &str) {
     )
     .await
     .data();
-    let flat = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
-        "propertyGroupId": null, "tagIds": [] });
+    let flat = json!({
+        "name": "Flat",
+        "timezone": "Europe/Madrid",
+        "country": "ES",
+        "checkInTime": "15:00",
+        "checkOutTime": "11:00",
+        "propertyGroupId": null,
+        "tagIds": [],
+    });
     let flat_id = new_id();
-    let records = json!({ "records": [
-        { "kind": "property", "id": flat_id, "data": flat }, { "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }] });
+    let records = json!({
+        "records": [
+            { "kind": "property", "id": flat_id, "data": flat },
+            { "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) },
+        ],
+    });
     let sync = platform
         .request(Method::POST, &format!("/organizations/{organization}/sync"))
         .json(&records);
@@ -226,7 +237,9 @@ async fn is_traced(database_url: &str) {
     // The `traceparent` of this request says that the caller does not sample the trace, so the
     // service does not sample it either. The `traceparent` of the webhooks says the same.
     let unsampled = "c0ffee".repeat(6)[..32].to_owned();
-    let records = json!({ "records": [{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }] });
+    let records = json!({
+        "records": [{ "kind": "reservation", "id": new_id(), "data": reservation(Some(flat_id)) }],
+    });
     let sync = platform
         .request(Method::POST, &format!("/organizations/{organization}/sync"))
         .json(&records);
@@ -373,8 +386,8 @@ async fn requests_that_end_during_shutdown_are_traced() {
         .await
         .unwrap();
     let head = format!(
-        "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ntraceparent: 00-{TRACE}-{CALLER}-01\r\n\
-         content-length: {}\r\n\r\n",
+        "POST /api/v1/portals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ntraceparent: \
+            00-{TRACE}-{CALLER}-01\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).await.unwrap();

@@ -24,16 +24,19 @@ const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
     /// Inserts a delivery into a log.
-    LOG_DELIVERY = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
+    LOG_DELIVERY = "insert into webhook_delivery
+        (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     /// Counts the deliveries of an organization.
     DELIVERIES = "select count(*) from webhook_delivery where organization_id = ?1";
     /// Counts the subscriptions of an organization, including deleted ones.
     SUBSCRIPTIONS = "select count(*) from webhook_subscription where organization_id = ?1";
     /// Inserts a copy of a subscription. The copy is disabled.
-    DISABLED_COPY = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures,
+    DISABLED_COPY = "insert into webhook_subscription
+        (organization_id, id, credential, event, target_url, consecutive_failures,
             disabled_at, disabled_reason, created_at, doc)
-        select organization_id, ?3, credential, event, target_url, 50, ?4, 'failures', created_at, doc
+        select organization_id, ?3, credential, event, target_url, 50, ?4, 'failures', created_at,
+        doc
         from webhook_subscription where organization_id = ?1 and id = ?2";
     /// Makes SQLite refuse to delete a subscription that still has deliveries in its log. That
     /// deletion would delete the whole log at once, which could take very long.
@@ -42,11 +45,13 @@ store::statements! {
         begin select raise(abort, 'its log goes first'); end";
     /// The function of the trigger [`LOG_GOES_FIRST_ON_POSTGRES`].
     REFUSE_ON_POSTGRES = "create function log_goes_first() returns trigger language plpgsql as $$ begin
-            if exists (select 1 from webhook_delivery where subscription_id = old.id) then raise 'its log goes first'; end if;
+            if exists (select 1 from webhook_delivery
+            where subscription_id = old.id) then raise 'its log goes first'; end if;
             return old;
         end $$";
     /// Makes PostgreSQL refuse to delete a subscription that still has deliveries in its log.
-    LOG_GOES_FIRST_ON_POSTGRES = "create trigger log_goes_first before delete on webhook_subscription
+    LOG_GOES_FIRST_ON_POSTGRES = "create trigger log_goes_first before delete
+        on webhook_subscription
         for each row execute function log_goes_first()";
 }
 
@@ -74,7 +79,13 @@ async fn fill_due(
     let (organization, subscription, service) =
         (org.id, id_of(subscription), org.app.server.service.clone());
     let now = org.app.clock.now();
-    let doc = json!({ "event": "reservation.created", "kind": "reservation", "recordId": new_id(), "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [] });
+    let doc = json!({
+        "event": "reservation.created",
+        "kind": "reservation",
+        "recordId": new_id(),
+        "occurredAt": "2026-11-21T09:30:00.000Z",
+        "attempts": [],
+    });
     let shared = service.clone();
     let write = service.store.write_within(PATIENCE, move |tx| {
         for _ in 0..count {
@@ -137,208 +148,363 @@ async fn until_rows(org: &Org<'_>, expected: (i64, i64)) {
     panic!("{:?}", rows(org).await);
 }
 
-on_both_with! {
-    async fn a_deleted_subscription_disappears_at_once_and_its_log_later(app: App, receiver: Receiver) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let kept = subscribe(&api, "task.created", &receiver.url).await;
-        fill(&org, &kept, 3, "delivered").await;
-        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
-        fill(&org, &subscription, MANY, "delivered").await;
-        fill_due(&org, &subscription, 20, "pending", Some(HOUR)).await;
-        let path = format!("/webhook-subscriptions/{}", id_of(&subscription));
-        let delivery = api.get(&format!("{path}/deliveries?limit=1")).await.data()[0]["id"].as_str().unwrap().to_owned();
-        require_log_deletion_first(&app).await;
-        let by_id = format!("/webhook-subscriptions?id={}", id_of(&subscription));
-        assert_eq!(api.send(Method::DELETE, &by_id, None).await.data(), json!({ "deleted": 1 }));
+on_both_with!(
+    a_deleted_subscription_disappears_at_once_and_its_log_later,
+    Receiver
+);
+async fn a_deleted_subscription_disappears_at_once_and_its_log_later(app: App, receiver: Receiver) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let kept = subscribe(&api, "task.created", &receiver.url).await;
+    fill(&org, &kept, 3, "delivered").await;
+    let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+    fill(&org, &subscription, MANY, "delivered").await;
+    fill_due(&org, &subscription, 20, "pending", Some(HOUR)).await;
+    let path = format!("/webhook-subscriptions/{}", id_of(&subscription));
+    let delivery = api.get(&format!("{path}/deliveries?limit=1")).await.data()[0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    require_log_deletion_first(&app).await;
+    let by_id = format!("/webhook-subscriptions?id={}", id_of(&subscription));
+    assert_eq!(
+        api.send(Method::DELETE, &by_id, None).await.data(),
+        json!({ "deleted": 1 })
+    );
 
-        // No caller sees the deleted subscription, although some of its rows remain.
-        assert_eq!(api.get("/webhook-subscriptions").await.data().as_array().unwrap().len(), 1);
-        api.get(&format!("{path}/deliveries")).await.error(404);
-        for rest in ["/ping", "/rotate-secret", &format!("/deliveries/{delivery}/redeliver")] {
-            api.post(&format!("{path}{rest}"), json!({})).await.error(404);
-        }
-        api.post(&format!("{path}/redeliver-failed"), json!({ "since": "2026-11-21T08:00:00Z" })).await.error(404);
-        api.send(Method::DELETE, &by_id, None).await.error(404);
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        app.clock.advance(2 * HOUR);
-        app.server.dependencies.due.notify_one();
-        assert!(receiver.is_quiet().await);
-        until_rows(&org, (1, 3)).await;
-        assert_eq!(api.get(&format!("/webhook-subscriptions/{}/deliveries", id_of(&kept))).await.data().as_array().unwrap().len(), 3);
+    // No caller sees the deleted subscription, although some of its rows remain.
+    assert_eq!(
+        api.get("/webhook-subscriptions")
+            .await
+            .data()
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    api.get(&format!("{path}/deliveries")).await.error(404);
+    for rest in [
+        "/ping",
+        "/rotate-secret",
+        &format!("/deliveries/{delivery}/redeliver"),
+    ] {
+        api.post(&format!("{path}{rest}"), json!({}))
+            .await
+            .error(404);
     }
-
-    async fn a_410_deletes_the_subscription_and_its_long_log(app: App, receiver: Receiver) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
-        fill(&org, &subscription, MANY, "failed").await;
-        require_log_deletion_first(&app).await;
-        receiver.answer(&[410]);
-        let flat = org.property(None, &[]).await;
-        org.reservation(Some(flat)).await;
-        receiver.next().await;
-        until(&api, |listed| listed == &json!([])).await;
-        until_rows(&org, (0, 0)).await;
-    }
-
-    async fn a_hundred_subscriptions_are_deleted_by_a_single_request(app: App, receiver: Receiver) {
-        let org = app.org().await;
-        let api = org.key().await;
-        for _ in 0..100 {
-            let subscription = subscribe(&api, "task.created", &receiver.url).await;
-            fill(&org, &subscription, 12, "delivered").await;
-        }
-        api.post("/webhook-subscriptions", json!({ "event": "task.created", "targetUrl": receiver.url })).await.error(409);
-        require_log_deletion_first(&app).await;
-        let by_url = format!("/webhook-subscriptions?target_url={}", receiver.url);
-        assert_eq!(api.send(Method::DELETE, &by_url, None).await.data(), json!({ "deleted": 100 }));
-        api.send(Method::DELETE, &by_url, None).await.error(404);
-        assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
-        // Deleted subscriptions do not count towards the limit of 100.
-        subscribe(&api, "task.created", &receiver.url).await;
-        until_rows(&org, (1, 0)).await;
-    }
-
-    async fn undelivered_rows_are_swept_a_day_after_ended_deliveries(app: App, receiver: Receiver) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let subscription = subscribe(&api, "task.created", &receiver.url).await;
-        fill_due(&org, &subscription, MANY, "pending", Some(2 * RETENTION)).await;
-        fill(&org, &subscription, MANY, "delivered").await;
-        app.clock.advance(RETENTION + Duration::from_millis(1));
-        app.server.sweep_once().await;
-        assert_eq!(rows(&org).await, (1, i64::try_from(MANY).unwrap()));
-        app.clock.advance(DAY);
-        // The deliveries are due, so the dispatcher may lock some of them. The sweep skips locked
-        // rows and deletes them in a later run.
-        for _ in 0..20 {
-            app.server.sweep_once().await;
-            if rows(&org).await == (1, 0) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        panic!("the sweeps left rows behind: {:?}", rows(&org).await);
-    }
-
-    async fn the_log_keeps_at_most_100_pings(app: App, receiver: Receiver) {
-        let org = app.org().await;
-        let api = org.key().await;
-        let subscription = subscribe(&api, "task.created", &receiver.url).await;
-        fill(&org, &subscription, 5, "delivered").await;
-        let path = format!("/webhook-subscriptions/{}", id_of(&subscription));
-        for _ in 0..104 {
-            api.post(&format!("{path}/ping"), json!({})).await.data();
-        }
-        // The sweep skips a surplus ping that is locked and deletes it when the next ping is added.
-        let is_over = |log: &Value| log.as_array().unwrap().iter().all(|row| row["status"] == "delivered");
-        until_read(&api, &format!("{path}/deliveries?limit=100"), is_over).await;
-        let last = api.post(&format!("{path}/ping"), json!({})).await.data();
-        let page = api.get(&format!("{path}/deliveries?limit=1")).await;
-        assert_eq!(page.data()[0]["id"], last["id"]);
-        assert_eq!(page.body["meta"]["pagination"]["total"], 105, "a hundred pings, and five events");
-    }
-
-    async fn webhook_rows_of_a_member_stay_within_each_organization(app: App, receiver: Receiver) {
-        let (here, there) = (app.org().await, app.org().await);
-        let member = new_id();
-        for org in [&here, &there] {
-            org.member(member, None, &[Permission::ViewTasks], true).await;
-        }
-        let token = async |org: &Org<'_>| {
-            let body = json!({ "memberId": member, "oauthAppId": here.oauth_app, "permissions": ["view_tasks"] });
-            let token = app.platform().ok(Method::POST, &org.path("/access-tokens"), Some(body)).await;
-            app.api(token["token"].as_str().unwrap())
-        };
-        let first = token(&here).await;
-        let mine = subscribe(&first, "task.created", &receiver.url).await;
-        for _ in 1..100 {
-            subscribe(&first, "task.created", "https://127.0.0.1:9/").await;
-        }
-        fill(&here, &mine, 3, "failed").await;
-        let second = token(&there).await;
-        first.get("/webhook-subscriptions").await.error(401);
-
-        // The subscriptions in the first organization belong to the same member. In the second
-        // organization, callers can neither see nor change these subscriptions, and they do not
-        // count towards the limit there.
-        assert_eq!(second.get("/webhook-subscriptions").await.data(), json!([]));
-        let path = format!("/webhook-subscriptions/{}", id_of(&mine));
-        second.get(&format!("{path}/deliveries")).await.error(404);
-        for rest in ["/ping", "/rotate-secret"] {
-            second.post(&format!("{path}{rest}"), json!({})).await.error(404);
-        }
-        second.post(&format!("{path}/redeliver-failed"), json!({ "since": "2026-11-21T08:00:00Z" })).await.error(404);
-        let theirs = subscribe(&second, "task.created", &receiver.url).await;
-        second.send(Method::DELETE, &format!("/webhook-subscriptions?id={}", id_of(&mine)), None).await.error(404);
-        let by_url = format!("/webhook-subscriptions?target_url={}", receiver.url);
-        assert_eq!(second.send(Method::DELETE, &by_url, None).await.data(), json!({ "deleted": 1 }));
-        until_rows(&there, (0, 0)).await;
-        assert_eq!(rows(&here).await, (100, 3));
-        assert_ne!(theirs["id"], mine["id"]);
-
-        // In the first organization, the test makes changes that end the subscriptions there. The
-        // subscriptions in the second organization remain.
-        let kept = subscribe(&second, "task.created", &receiver.url).await;
-        let off = json!({ "name": "M", "email": "m@example.com", "permissions": ["view_tasks"], "propertyIds": null, "isActive": false, "isTwoFactorEnrolled": true });
-        here.put(&format!("/members/{member}"), off).await;
-        let disconnected = app.platform().send(Method::DELETE, &here.path(&format!("/connections/{}/{member}", here.oauth_app)), None).await;
-        assert_eq!(disconnected.status, 404, "it is connected in the second only");
-        app.server.sweep_once().await;
-        let listed = second.get("/webhook-subscriptions").await.data();
-        assert_eq!((&listed[0]["id"], &listed[0]["disabledAt"]), (&kept["id"], &Value::Null));
-        let flat = there.property(None, &[]).await;
-        there.record("task", json!({ "propertyId": flat, "title": "T", "status": "open" })).await;
-        receiver.next().await;
-        assert_eq!(rows(&here).await, (100, 3), "and an event of the second is none of the first");
-    }
+    api.post(
+        &format!("{path}/redeliver-failed"),
+        json!({ "since": "2026-11-21T08:00:00Z" }),
+    )
+    .await
+    .error(404);
+    api.send(Method::DELETE, &by_id, None).await.error(404);
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    app.clock.advance(2 * HOUR);
+    app.server.dependencies.due.notify_one();
+    assert!(receiver.is_quiet().await);
+    until_rows(&org, (1, 3)).await;
+    assert_eq!(
+        api.get(&format!(
+            "/webhook-subscriptions/{}/deliveries",
+            id_of(&kept)
+        ))
+        .await
+        .data()
+        .as_array()
+        .unwrap()
+        .len(),
+        3
+    );
 }
 
-on_both! {
-    async fn deletions_marked_before_a_restart_are_swept_after_the_restart(app: App, "--webhook-allow=127.0.0.0/8") {
-        let org = app.org().await;
-        let api = org.key().await;
-        let subscription = subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
-        fill(&org, &subscription, MANY, "delivered").await;
-        mark(&org, &subscription).await;
-        assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
-        assert_eq!(rows(&org).await.0, 1, "nobody was told");
-        app.server.sweep_once().await;
-        assert_eq!(rows(&org).await, (0, 0));
-    }
+on_both_with!(a_410_deletes_the_subscription_and_its_long_log, Receiver);
+async fn a_410_deletes_the_subscription_and_its_long_log(app: App, receiver: Receiver) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let subscription = subscribe(&api, "reservation.created", &receiver.url).await;
+    fill(&org, &subscription, MANY, "failed").await;
+    require_log_deletion_first(&app).await;
+    receiver.answer(&[410]);
+    let flat = org.property(None, &[]).await;
+    org.reservation(Some(flat)).await;
+    receiver.next().await;
+    until(&api, |listed| listed == &json!([])).await;
+    until_rows(&org, (0, 0)).await;
+}
 
-    async fn the_latest_1000_disabled_subscriptions_are_kept(app: App, "--webhook-allow=127.0.0.0/8") {
-        let org = app.org().await;
-        let api = org.key().await;
-        let first = subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
-        let (organization, subscription, service) = (org.id, id_of(&first), app.server.service.clone());
-        let shared = service.clone();
-        let write = service.store.write_within(PATIENCE, move |tx| {
-            for number in 0..1_003 {
-                let now = shared.clock.now();
-                let disabled = now.checked_add(Duration::from_secs(number)).unwrap();
-                tx.execute(&DISABLED_COPY, &values![organization, subscription, shared.app_state.ids.uuid(now), disabled])?;
-            }
-            Ok::<_, store::Error>(())
-        });
-        write.await.unwrap();
-        assert_eq!(api.get("/webhook-subscriptions").await.data().as_array().unwrap().len(), 1_004);
-        subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
-        let listed = api.get("/webhook-subscriptions").await.data();
-        let mut disabled: Vec<_> = listed.as_array().unwrap().iter().filter_map(|row| row["disabledAt"].as_str()).collect();
-        disabled.sort_unstable();
-        assert_eq!((disabled.len(), disabled[0]), (1_000, "2026-11-21T09:30:03.000Z"));
-        until_rows(&org, (1_002, 0)).await;
+on_both_with!(
+    a_hundred_subscriptions_are_deleted_by_a_single_request,
+    Receiver
+);
+async fn a_hundred_subscriptions_are_deleted_by_a_single_request(app: App, receiver: Receiver) {
+    let org = app.org().await;
+    let api = org.key().await;
+    for _ in 0..100 {
+        let subscription = subscribe(&api, "task.created", &receiver.url).await;
+        fill(&org, &subscription, 12, "delivered").await;
     }
+    api.post(
+        "/webhook-subscriptions",
+        json!({ "event": "task.created", "targetUrl": receiver.url }),
+    )
+    .await
+    .error(409);
+    require_log_deletion_first(&app).await;
+    let by_url = format!("/webhook-subscriptions?target_url={}", receiver.url);
+    assert_eq!(
+        api.send(Method::DELETE, &by_url, None).await.data(),
+        json!({ "deleted": 100 })
+    );
+    api.send(Method::DELETE, &by_url, None).await.error(404);
+    assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
+    // Deleted subscriptions do not count towards the limit of 100.
+    subscribe(&api, "task.created", &receiver.url).await;
+    until_rows(&org, (1, 0)).await;
+}
+
+on_both_with!(
+    undelivered_rows_are_swept_a_day_after_ended_deliveries,
+    Receiver
+);
+async fn undelivered_rows_are_swept_a_day_after_ended_deliveries(app: App, receiver: Receiver) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let subscription = subscribe(&api, "task.created", &receiver.url).await;
+    fill_due(&org, &subscription, MANY, "pending", Some(2 * RETENTION)).await;
+    fill(&org, &subscription, MANY, "delivered").await;
+    app.clock.advance(RETENTION + Duration::from_millis(1));
+    app.server.sweep_once().await;
+    assert_eq!(rows(&org).await, (1, i64::try_from(MANY).unwrap()));
+    app.clock.advance(DAY);
+    // The deliveries are due, so the dispatcher may lock some of them. The sweep skips locked
+    // rows and deletes them in a later run.
+    for _ in 0..20 {
+        app.server.sweep_once().await;
+        if rows(&org).await == (1, 0) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the sweeps left rows behind: {:?}", rows(&org).await);
+}
+
+on_both_with!(the_log_keeps_at_most_100_pings, Receiver);
+async fn the_log_keeps_at_most_100_pings(app: App, receiver: Receiver) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let subscription = subscribe(&api, "task.created", &receiver.url).await;
+    fill(&org, &subscription, 5, "delivered").await;
+    let path = format!("/webhook-subscriptions/{}", id_of(&subscription));
+    for _ in 0..104 {
+        api.post(&format!("{path}/ping"), json!({})).await.data();
+    }
+    // The sweep skips a surplus ping that is locked and deletes it when the next ping is added.
+    let is_over = |log: &Value| {
+        log.as_array()
+            .unwrap()
+            .iter()
+            .all(|row| row["status"] == "delivered")
+    };
+    until_read(&api, &format!("{path}/deliveries?limit=100"), is_over).await;
+    let last = api.post(&format!("{path}/ping"), json!({})).await.data();
+    let page = api.get(&format!("{path}/deliveries?limit=1")).await;
+    assert_eq!(page.data()[0]["id"], last["id"]);
+    assert_eq!(
+        page.body["meta"]["pagination"]["total"], 105,
+        "a hundred pings, and five events"
+    );
+}
+
+on_both_with!(
+    webhook_rows_of_a_member_stay_within_each_organization,
+    Receiver
+);
+async fn webhook_rows_of_a_member_stay_within_each_organization(app: App, receiver: Receiver) {
+    let (here, there) = (app.org().await, app.org().await);
+    let member = new_id();
+    for org in [&here, &there] {
+        org.member(member, None, &[Permission::ViewTasks], true)
+            .await;
+    }
+    let token = async |org: &Org<'_>| {
+        let body = json!({
+            "memberId": member,
+            "oauthAppId": here.oauth_app,
+            "permissions": ["view_tasks"],
+        });
+        let token = app
+            .platform()
+            .ok(Method::POST, &org.path("/access-tokens"), Some(body))
+            .await;
+        app.api(token["token"].as_str().unwrap())
+    };
+    let first = token(&here).await;
+    let mine = subscribe(&first, "task.created", &receiver.url).await;
+    for _ in 1..100 {
+        subscribe(&first, "task.created", "https://127.0.0.1:9/").await;
+    }
+    fill(&here, &mine, 3, "failed").await;
+    let second = token(&there).await;
+    first.get("/webhook-subscriptions").await.error(401);
+
+    // The subscriptions in the first organization belong to the same member. In the second
+    // organization, callers can neither see nor change these subscriptions, and they do not
+    // count towards the limit there.
+    assert_eq!(second.get("/webhook-subscriptions").await.data(), json!([]));
+    let path = format!("/webhook-subscriptions/{}", id_of(&mine));
+    second.get(&format!("{path}/deliveries")).await.error(404);
+    for rest in ["/ping", "/rotate-secret"] {
+        second
+            .post(&format!("{path}{rest}"), json!({}))
+            .await
+            .error(404);
+    }
+    second
+        .post(
+            &format!("{path}/redeliver-failed"),
+            json!({ "since": "2026-11-21T08:00:00Z" }),
+        )
+        .await
+        .error(404);
+    let theirs = subscribe(&second, "task.created", &receiver.url).await;
+    second
+        .send(
+            Method::DELETE,
+            &format!("/webhook-subscriptions?id={}", id_of(&mine)),
+            None,
+        )
+        .await
+        .error(404);
+    let by_url = format!("/webhook-subscriptions?target_url={}", receiver.url);
+    assert_eq!(
+        second.send(Method::DELETE, &by_url, None).await.data(),
+        json!({ "deleted": 1 })
+    );
+    until_rows(&there, (0, 0)).await;
+    assert_eq!(rows(&here).await, (100, 3));
+    assert_ne!(theirs["id"], mine["id"]);
+
+    // In the first organization, the test makes changes that end the subscriptions there. The
+    // subscriptions in the second organization remain.
+    let kept = subscribe(&second, "task.created", &receiver.url).await;
+    let off = json!({
+        "name": "M",
+        "email": "m@example.com",
+        "permissions": ["view_tasks"],
+        "propertyIds": null,
+        "isActive": false,
+        "isTwoFactorEnrolled": true,
+    });
+    here.put(&format!("/members/{member}"), off).await;
+    let disconnected = app
+        .platform()
+        .send(
+            Method::DELETE,
+            &here.path(&format!("/connections/{}/{member}", here.oauth_app)),
+            None,
+        )
+        .await;
+    assert_eq!(
+        disconnected.status, 404,
+        "it is connected in the second only"
+    );
+    app.server.sweep_once().await;
+    let listed = second.get("/webhook-subscriptions").await.data();
+    assert_eq!(
+        (&listed[0]["id"], &listed[0]["disabledAt"]),
+        (&kept["id"], &Value::Null)
+    );
+    let flat = there.property(None, &[]).await;
+    there
+        .record(
+            "task",
+            json!({ "propertyId": flat, "title": "T", "status": "open" }),
+        )
+        .await;
+    receiver.next().await;
+    assert_eq!(
+        rows(&here).await,
+        (100, 3),
+        "and an event of the second is none of the first"
+    );
+}
+
+on_both!(
+    deletions_marked_before_a_restart_are_swept_after_the_restart,
+    "--webhook-allow=127.0.0.0/8"
+);
+async fn deletions_marked_before_a_restart_are_swept_after_the_restart(app: App) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let subscription = subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
+    fill(&org, &subscription, MANY, "delivered").await;
+    mark(&org, &subscription).await;
+    assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
+    assert_eq!(rows(&org).await.0, 1, "nobody was told");
+    app.server.sweep_once().await;
+    assert_eq!(rows(&org).await, (0, 0));
+}
+
+on_both!(
+    the_latest_1000_disabled_subscriptions_are_kept,
+    "--webhook-allow=127.0.0.0/8"
+);
+async fn the_latest_1000_disabled_subscriptions_are_kept(app: App) {
+    let org = app.org().await;
+    let api = org.key().await;
+    let first = subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
+    let (organization, subscription, service) = (org.id, id_of(&first), app.server.service.clone());
+    let shared = service.clone();
+    let write = service.store.write_within(PATIENCE, move |tx| {
+        for number in 0..1_003 {
+            let now = shared.clock.now();
+            let disabled = now.checked_add(Duration::from_secs(number)).unwrap();
+            tx.execute(
+                &DISABLED_COPY,
+                &values![
+                    organization,
+                    subscription,
+                    shared.app_state.ids.uuid(now),
+                    disabled
+                ],
+            )?;
+        }
+        Ok::<_, store::Error>(())
+    });
+    write.await.unwrap();
+    assert_eq!(
+        api.get("/webhook-subscriptions")
+            .await
+            .data()
+            .as_array()
+            .unwrap()
+            .len(),
+        1_004
+    );
+    subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
+    let listed = api.get("/webhook-subscriptions").await.data();
+    let mut disabled: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|row| row["disabledAt"].as_str())
+        .collect();
+    disabled.sort_unstable();
+    assert_eq!(
+        (disabled.len(), disabled[0]),
+        (1_000, "2026-11-21T09:30:03.000Z")
+    );
+    until_rows(&org, (1_002, 0)).await;
 }
 
 /// Marks a subscription as deleted and does not wake the sweep. The database then looks as if the
 /// process had been killed right after the request.
 async fn mark(org: &Org<'_>, subscription: &Value) {
     static MARK: store::Statement = store::Statement::new(
-        "update webhook_subscription set deleted_at = created_at, disabled_at = created_at where organization_id = ?1 and id = ?2",
+        "update webhook_subscription set deleted_at = created_at, \
+            disabled_at = created_at where organization_id = ?1 and id = ?2",
     );
     let (organization, subscription) = (org.id, id_of(subscription));
     org.app
@@ -379,7 +545,11 @@ async fn a_failed_delivery_is_logged_without_secrets() {
     let subscription = subscribe(&api, "reservation.created", target).await;
     let flat = new_id();
     let records = json!([
-        { "kind": "property", "id": flat, "data": { "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" } },
+        {
+            "kind": "property",
+            "id": flat,
+            "data": { "name": "Flat", "timezone": "Europe/Madrid", "country": "ES" },
+        },
         { "kind": "reservation", "id": new_id(), "data": reservation_in_years(flat) },
     ]);
     platform

@@ -5,32 +5,44 @@ use store::WorkCount;
 
 use crate::support::{App, on_both};
 
-on_both! {
-    async fn the_statements_and_rows_of_a_transaction_are_counted(app: App) {
-        let store = &app.server.service.store;
-        // Background work may run between the two counts, so the test tries several times.
-        for attempt in 0.. {
-            store.max_work();
-            store.read(|tx| tx.row(&ORGANIZATIONS, &[])).await.unwrap();
-            let WorkCount { statements, rows, instructions } = store.max_work();
-            if (statements, rows, instructions > 0) == (1, 1, store.is_only_process()) {
-                break;
-            }
-            assert!(attempt < 20, "{statements} {rows} {instructions}");
+on_both!(the_statements_and_rows_of_a_transaction_are_counted);
+async fn the_statements_and_rows_of_a_transaction_are_counted(app: App) {
+    let store = &app.server.service.store;
+    // Background work may run between the two counts, so the test tries several times.
+    for attempt in 0.. {
+        store.max_work();
+        store.read(|tx| tx.row(&ORGANIZATIONS, &[])).await.unwrap();
+        let WorkCount {
+            statements,
+            rows,
+            instructions,
+        } = store.max_work();
+        if (statements, rows, instructions > 0) == (1, 1, store.is_only_process()) {
+            break;
         }
+        assert!(attempt < 20, "{statements} {rows} {instructions}");
     }
+}
 
-    async fn a_dry_run_changes_nothing(app: App) {
-        let org = app.org().await;
-        let store = &app.server.service.store;
-        let rehearsed = store.write(move |tx| {
+on_both!(a_dry_run_changes_nothing);
+async fn a_dry_run_changes_nothing(app: App) {
+    let org = app.org().await;
+    let store = &app.server.service.store;
+    let rehearsed = store
+        .write(move |tx| {
             tx.dry_run();
             tx.execute(&REMOVE, &[org.id.into()])
-        }).await;
-        assert_eq!(rehearsed.unwrap(), 1);
-        let count: i64 = store.read(|tx| tx.row(&ORGANIZATIONS, &[])).await.unwrap().unwrap().get(0).unwrap();
-        assert_eq!(count, 1);
-    }
+        })
+        .await;
+    assert_eq!(rehearsed.unwrap(), 1);
+    let count: i64 = store
+        .read(|tx| tx.row(&ORGANIZATIONS, &[]))
+        .await
+        .unwrap()
+        .unwrap()
+        .get(0)
+        .unwrap();
+    assert_eq!(count, 1);
 }
 
 static ORGANIZATIONS: store::Statement = store::Statement::new("select count(*) from organization");

@@ -26,7 +26,8 @@ const DRAWN: &str = "
             drawn.push([Math.round(box.top), box.left, range.toString()]);
         }
     }
-    return drawn.sort((one, other) => one[0] - other[0] || one[1] - other[1]).map((it) => it[2]).join('');
+    return drawn.sort((one, other) => one[0] - other[0] || one[1] - other[1]).map((it) =>
+        it[2]).join('');
 ";
 
 /// Script that puts a photo of more than 10 MiB into the first file field. The photo is noise,
@@ -52,15 +53,32 @@ async fn numbers_in_a_hebrew_manual_are_drawn_as_they_were_typed() {
         let app = App::on_sqlite(&[]).await;
         let house = House::build(&app).await;
         for code in ["*4321#", "+34 600 123 456", "1234-5678!"] {
-            let text = json!({ "sourceTable": "manual", "texts": { "en": "Code", "he": format!("הקוד הוא {code}") } });
+            let text = json!({
+                "sourceTable": "manual",
+                "texts": { "en": "Code", "he": format!("הקוד הוא {code}") },
+            });
             let text = house.api.post("/translations", text).await.data()["id"].clone();
-            let fields = json!({ "nickname": "Door", "title": "Door", "descriptionId": text, "isActive": true, "propertyId": house.flat });
+            let fields = json!({
+                "nickname": "Door",
+                "title": "Door",
+                "descriptionId": text,
+                "isActive": true,
+                "propertyId": house.flat,
+            });
             let manual = house.api.post("/portal-manuals", fields).await.data()["id"].clone();
             window.resize(PHONE).await;
-            let page = format!("{}/stay/{}/manuals/{}?language=he", app.base, house.token, manual.as_str().unwrap());
+            let page = format!(
+                "{}/stay/{}/manuals/{}?language=he",
+                app.base,
+                house.token,
+                manual.as_str().unwrap()
+            );
             window.go(&page).await;
             let drawn = window.run(DRAWN).await;
-            assert!(drawn.as_str().unwrap().contains(code), "{code} is drawn as {drawn}");
+            assert!(
+                drawn.as_str().unwrap().contains(code),
+                "{code} is drawn as {drawn}"
+            );
         }
     })
     .await;

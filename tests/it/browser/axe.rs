@@ -21,9 +21,12 @@ static AXE: LazyLock<Option<String>> = LazyLock::new(|| {
 /// Script that runs axe's rules for WCAG levels A and AA and its best practices.
 const RUN: &str = "
     const values = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
-    return axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }).then(({ violations }) =>
-        violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, html, any, all, none }) => ({
-            id, help, target: target.join(' '), html: html.slice(0, 160), why: [...any, ...all, ...none].map((check) => check.message).join(' '),
+    return axe.run(document, { runOnly: { type: 'tag', values }, resultTypes:
+        ['violations'] }).then(({ violations }) =>
+        violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, html, any, all, none }) =>
+            ({
+            id, help, target: target.join(' '), html: html.slice(0, 160), why: [...any, ...all,
+                ...none].map((check) => check.message).join(' '),
         }))));
 ";
 

@@ -73,7 +73,10 @@ impl<'a> Casa<'a> {
         let (stay, token) = self.stay_of(BEFORE, json!({})).await;
         self.submit_all(&token).await;
         let steps: Vec<Uuid> = self.steps.iter().map(|(_, step)| *step).take(3).collect();
-        let request = json!({ "message": "We could not read the number.\nPlease check it.", "stepIds": steps });
+        let request = json!({
+            "message": "We could not read the number.\nPlease check it.",
+            "stepIds": steps,
+        });
         self.house
             .api
             .post(
@@ -133,7 +136,12 @@ impl<'a> Casa<'a> {
 
     /// Returns the token of a preview that also shows inactive manuals and steps.
     pub async fn preview(&self) -> String {
-        let fields = json!({ "nickname": "draft", "title": "A draft", "description": "Not yet.", "propertyId": self.house.flat });
+        let fields = json!({
+            "nickname": "draft",
+            "title": "A draft",
+            "description": "Not yet.",
+            "propertyId": self.house.flat,
+        });
         self.house.api.post("/portal-manuals", fields).await.data();
         let body = json!({ "propertyId": self.house.flat, "includeInactive": true });
         let created = self
@@ -210,27 +218,59 @@ async fn flat(app: &App) -> House<'_> {
     let api = org.key().await;
     let (group, tag) = (org.group().await, org.tag().await);
     let flat = json!({
-        "name": "Bright flat by the market", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
-        "address": "Carrer de la Marina 271, 08025 Barcelona", "latitude": 41.405, "longitude": 2.176,
-        "wifiName": "Casa; \"Mar\"", "wifiPassword": "sal y pan 2026", "propertyGroupId": group, "tagIds": [tag],
+        "name": "Bright flat by the market",
+        "timezone": "Europe/Madrid",
+        "country": "ES",
+        "checkInTime": "15:00",
+        "checkOutTime": "11:00",
+        "address": "Carrer de la Marina 271, 08025 Barcelona",
+        "latitude": 41.405,
+        "longitude": 2.176,
+        "wifiName": "Casa; \"Mar\"",
+        "wifiPassword": "sal y pan 2026",
+        "propertyGroupId": group,
+        "tagIds": [tag],
     });
     let flat = org.record("property", flat).await;
-    let cot = json!({ "name": "Cot and high chair", "description": "For the whole stay.", "priceCents": 1500, "currency": "EUR" });
+    let cot = json!({
+        "name": "Cot and high chair",
+        "description": "For the whole stay.",
+        "priceCents": 1500,
+        "currency": "EUR",
+    });
     org.record("upsell", cot).await;
-    let bell = json!({ "scopeId": flat, "title": "Ring the bell", "position": 0, "text": "The one at the top." });
+    let bell = json!({
+        "scopeId": flat,
+        "title": "Ring the bell",
+        "position": 0,
+        "text": "The one at the top.",
+    });
     org.record("instruction", bell).await;
     // On these background colours neither black nor white text is clearly more readable. The
     // colours test which of the two the service chooses.
     let branding = json!({
-        "name": "Casa Mar", "primaryColor": "#F59E0B", "secondaryColor": "#FDE68A", "textColor": "#F8FAFC",
+        "name": "Casa Mar",
+        "primaryColor": "#F59E0B",
+        "secondaryColor": "#FDE68A",
+        "textColor": "#F8FAFC",
         "calloutMessage": "Welcome! We answer from 9:00 to 21:00.",
     });
     let branding = api.post("/portal-brandings", branding).await.data();
     let portal = json!({
-        "name": "Casa", "isDefault": true, "brandingId": branding["id"], "supportEmail": "hello@casa.example", "supportPhone": "93 412 34 56",
-        "supportWhatsapp": "612 34 56 78", "communicationMethod": "whatsapp", "supportNotes": "Call twice, we may be on the roof.",
-        "isSpecialOfferActive": true, "specialOfferType": "Offer", "specialOfferTitle": "Late check-out until 14:00",
-        "specialOfferCtaText": "Ask for it", "specialOfferUrl": "https://casa.example/late", "excludedQuickAccessTypes": [],
+        "name": "Casa",
+        "isDefault": true,
+        "brandingId": branding["id"],
+        "supportEmail": "hello@casa.example",
+        "supportPhone": "93 412 34 56",
+        "supportWhatsapp": "612 34 56 78",
+        "communicationMethod": "whatsapp",
+        "supportNotes": "Call twice, we may be on the roof.",
+        "isSpecialOfferActive": true,
+        "specialOfferType": "Offer",
+        "specialOfferTitle": "Late check-out until 14:00",
+        "specialOfferCtaText": "Ask for it",
+        "specialOfferUrl": "https://casa.example/late",
+        "excludedQuickAccessTypes": [],
     });
     let portal = id(&api.post("/portals", portal).await.data()["id"]);
     let stay = org.reservation(Some(flat)).await;
@@ -251,10 +291,13 @@ async fn flat(app: &App) -> House<'_> {
 /// field.
 async fn step_fields(house: &House<'_>, step_type: &str) -> Value {
     match step_type {
-        "your_details" => json!({ "requiredGuestFields": [
-            "firstName", "lastName", "email", "phone", "birthDate", "gender", "nationality", "documentType", "documentNumber", "address", "city",
-            "postalCode", "country", "Car plate",
-        ] }),
+        "your_details" => json!({
+            "requiredGuestFields": [
+                "firstName", "lastName", "email", "phone", "birthDate", "gender", "nationality",
+                "documentType", "documentNumber", "address", "city", "postalCode", "country",
+                "Car plate",
+            ],
+        }),
         "other_guests" => json!({ "requiredGuestFields": ["firstName", "lastName", "birthDate"] }),
         "agreement" => json!({
             "agreementType": "esign_a",
@@ -263,14 +306,36 @@ async fn step_fields(house: &House<'_>, step_type: &str) -> Value {
         }),
         "additional_questions" => {
             let text = async |english: &str| house.text(&[("en", english), ("ar", "سؤال")]).await;
-            json!({ "questions": [
-                { "kind": "yes_no", "textMlTextId": text("Will you drive?").await, "isRequired": true },
-                { "kind": "single_select", "textMlTextId": text("Which bed?").await,
-                  "options": [{ "nameMlTextId": text("Double").await }, { "nameMlTextId": text("Twins").await }] },
-                { "kind": "multi_select", "textMlTextId": text("What shall we prepare?").await,
-                  "options": [{ "nameMlTextId": text("Crib").await }, { "nameMlTextId": text("High chair").await }] },
-                { "kind": "free_form_input", "textMlTextId": text("When do you arrive?").await, "isRequired": true },
-            ] })
+            json!({
+                "questions": [
+                    {
+                        "kind": "yes_no",
+                        "textMlTextId": text("Will you drive?").await,
+                        "isRequired": true,
+                    },
+                    {
+                        "kind": "single_select",
+                        "textMlTextId": text("Which bed?").await,
+                        "options": [
+                            { "nameMlTextId": text("Double").await },
+                            { "nameMlTextId": text("Twins").await },
+                        ],
+                    },
+                    {
+                        "kind": "multi_select",
+                        "textMlTextId": text("What shall we prepare?").await,
+                        "options": [
+                            { "nameMlTextId": text("Crib").await },
+                            { "nameMlTextId": text("High chair").await },
+                        ],
+                    },
+                    {
+                        "kind": "free_form_input",
+                        "textMlTextId": text("When do you arrive?").await,
+                        "isRequired": true,
+                    },
+                ],
+            })
         }
         "damage_deposit" => {
             house
@@ -281,8 +346,12 @@ async fn step_fields(house: &House<'_>, step_type: &str) -> Value {
                 )
                 .await;
             json!({
-                "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30000, "isDamageWaiverEnabled": true, "damageWaiverMinLos": 0,
-                "damageWaiverCapCents": 150_000, "damageWaiverPricingBasis": "per_stay",
+                "isSecurityDepositEnabled": true,
+                "securityDepositAmountCents": 30000,
+                "isDamageWaiverEnabled": true,
+                "damageWaiverMinLos": 0,
+                "damageWaiverCapCents": 150_000,
+                "damageWaiverPricingBasis": "per_stay",
             })
         }
         _ => json!({}),
@@ -290,8 +359,9 @@ async fn step_fields(house: &House<'_>, step_type: &str) -> Value {
 }
 
 async fn manuals(house: &House<'_>) -> Vec<Uuid> {
-    let prose = "## Bins\n\nTake them *down*, see [the map](https://map.example).\n\n1. Glass\n2. Paper\n\n| Day | Bin |\n|---|---|\n| Monday | Glass |\n\n\
-        `aVeryLongWordThatDoesNotEndBeforeTheScreenOfASmallPhoneDoesSoThatItHasToBeBrokenSomewhere`";
+    let prose = "## Bins\n\nTake them *down*, see [the map](https://map.example).\n\n1. Glass\n2. \
+        Paper\n\n| Day | Bin |\n|---|---|\n| Monday | Glass \
+        |\n\n`aVeryLongWordThatDoesNotEndBeforeTheScreenOfASmallPhoneDoesSoThatItHasToBeBrokenSomewhere`";
     let heading = house
         .api
         .post("/portal-manual-categories", json!({ "title": "At home" }))
@@ -300,11 +370,30 @@ async fn manuals(house: &House<'_>) -> Vec<Uuid> {
         .clone();
     let mut manuals = Vec::new();
     for fields in [
-        json!({ "title": "The door", "iconName": "key-round", "description": "Turn left. The code is **4711#**." }),
+        json!({
+            "title": "The door",
+            "iconName": "key-round",
+            "description": "Turn left. The code is **4711#**.",
+        }),
         json!({ "title": "Wi-Fi", "iconName": "wifi", "description": "Fibre." }),
-        json!({ "title": "Leaving", "iconName": "log-out", "description": "Leave the keys on the table." }),
-        json!({ "title": "Bins", "iconName": "trash-2", "description": prose, "manualCategoryId": heading }),
-        json!({ "title": "Oven", "iconName": "cooking-pot", "description": "# It is hot", "manualCategoryId": heading, "videoUrl": "https://video.example/1" }),
+        json!({
+            "title": "Leaving",
+            "iconName": "log-out",
+            "description": "Leave the keys on the table.",
+        }),
+        json!({
+            "title": "Bins",
+            "iconName": "trash-2",
+            "description": prose,
+            "manualCategoryId": heading,
+        }),
+        json!({
+            "title": "Oven",
+            "iconName": "cooking-pot",
+            "description": "# It is hot",
+            "manualCategoryId": heading,
+            "videoUrl": "https://video.example/1",
+        }),
         json!({ "title": "Be kind", "manualCategoryId": heading }),
     ] {
         let fields = with(

@@ -139,9 +139,17 @@ async fn a_form_that_is_sent_after_the_stay_shows_that_the_stay_is_over() {
         let details = house.step("your_details", json!({})).await;
         window.resize(PHONE).await;
         open(window, &house, &format!("/steps/{details}")).await;
-        let typed = [("firstName", ""), ("lastName", "Teresa"), ("email", "t@example.com")];
+        let typed = [
+            ("firstName", ""),
+            ("lastName", "Teresa"),
+            ("email", "t@example.com"),
+        ];
         fill(window, &typed).await;
-        let past = json!({ "bookedAt": "2026-11-01T10:00:00Z", "checkIn": "2026-11-10", "checkOut": "2026-11-14" });
+        let past = json!({
+            "bookedAt": "2026-11-01T10:00:00Z",
+            "checkIn": "2026-11-10",
+            "checkOut": "2026-11-14",
+        });
         rebook(&house, past).await;
         press(window, SAVE).await;
         let over = "Your stay is over, so nothing can be changed here any more.";
@@ -241,7 +249,8 @@ async fn values_are_accepted_as_guests_type_them() {
             .run(
                 "document.querySelector('main form button[type=submit]:not([name])').click();
                 const it = document.querySelector('[name=birthDate]');
-                return { year: it.value.slice(0, 4), isTooEarly: it.validity.rangeUnderflow, isMailFine: document.querySelector('[name=email]').validity.valid };",
+                return { year: it.value.slice(0, 4), isTooEarly: it.validity.rangeUnderflow,
+                    isMailFine: document.querySelector('[name=email]').validity.valid };",
             )
             .await;
         assert_eq!(
@@ -258,7 +267,11 @@ async fn values_are_accepted_as_guests_type_them() {
         assert_eq!(house.step_view(details, "en").await["answers"], Value::Null);
         fill(window, &[("birthDate", "1985-03-12")]).await;
         press(window, SAVE).await;
-        let kept = json!({ "birthDate": "1985-03-12", "phone": "+966501234567", "email": "ada@example.com" });
+        let kept = json!({
+            "birthDate": "1985-03-12",
+            "phone": "+966501234567",
+            "email": "ada@example.com",
+        });
         assert_eq!(house.step_view(details, "en").await["answers"], kept);
 
         // The step requires no name, so a last name without a first name makes it complete.

@@ -95,9 +95,16 @@ async fn closed_manuals_are_visible_in_print() {
         window.without_scripts().await;
         let app = App::on_sqlite(&[]).await;
         let casa = Casa::build(&app).await;
-        window.go(&format!("{}/stay/{}?language=en", app.base, casa.stay(DURING, json!({})).await)).await;
+        window
+            .go(&format!(
+                "{}/stay/{}?language=en",
+                app.base,
+                casa.stay(DURING, json!({})).await
+            ))
+            .await;
         let hidden = "return [...document.querySelectorAll('main details[id^=manual-]')].filter((it) => [...it.children].slice(1)
-            .some((part) => !part.checkVisibility() || !part.getBoundingClientRect().height)).map((it) => it.innerText)";
+            .some((part) => !part.checkVisibility() ||
+                !part.getBoundingClientRect().height)).map((it) => it.innerText)";
         assert_ne!(window.run(hidden).await, json!([]), "there are closed ones");
         window.on_paper().await;
         assert_eq!(window.run(hidden).await, json!([]));
@@ -112,15 +119,21 @@ async fn controls_have_a_border_in_forced_colours() {
         let casa = Casa::build(&app).await;
         window.prefer(&[("forced-colors", "active")]).await;
         let token = casa.stay(BEFORE, json!({})).await;
-        for rest in [String::new(), format!("/steps/{}", casa.steps[3].1), "/messages".to_owned(), "/review".to_owned()] {
-            window.go(&format!("{}/stay/{token}{rest}?language=en", app.base)).await;
-            let bare = window.run(
-                "return [...document.querySelectorAll('button, .button, input, textarea, select')].filter((it) => {
+        for rest in [
+            String::new(),
+            format!("/steps/{}", casa.steps[3].1),
+            "/messages".to_owned(),
+            "/review".to_owned(),
+        ] {
+            window
+                .go(&format!("{}/stay/{token}{rest}?language=en", app.base))
+                .await;
+            let bare = window.run("return [...document.querySelectorAll('button, .button, input, textarea, select')].filter((it) => {
                     const { display, borderTopStyle, borderTopWidth } = getComputedStyle(it);
                     const hasOwn = ['checkbox', 'radio', 'hidden', 'file'].includes(it.type);
-                    return !hasOwn && display !== 'none' && (borderTopStyle === 'none' || !parseFloat(borderTopWidth));
-                }).map((it) => it.outerHTML.slice(0, 120))",
-            );
+                    return !hasOwn && display !== 'none' && (borderTopStyle === 'none' ||
+                        !parseFloat(borderTopWidth));
+                }).map((it) => it.outerHTML.slice(0, 120))");
             assert_eq!(bare.await, Value::Array(Vec::new()), "{rest}");
         }
     })

@@ -289,7 +289,10 @@ async fn scenes(
 ) {
     let (app, name) = (org.app, |scene: &str| format!("{scene}-{language}"));
     let redirect = "http://127.0.0.1:49152/cb";
-    let named = json!({ "client_name": "A notebook with rather a long name, for everything", "redirect_uris": [redirect] });
+    let named = json!({
+        "client_name": "A notebook with rather a long name, for everything",
+        "redirect_uris": [redirect],
+    });
     let registered = register(app, named).await.body["client_id"]
         .as_str()
         .unwrap()

@@ -109,14 +109,26 @@ async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
                     window.without_scripts().await;
                 }
                 window.go(&address).await;
-                let is = |name: &'static str| move |focused: &Value| focused.to_string().contains(name);
+                let is =
+                    |name: &'static str| move |focused: &Value| focused.to_string().contains(name);
                 window.tabs_to("the notes", is("f-supportNotes")).await;
                 window.types(&format!(" night {number}")).await;
                 window.tabs_to("the button", is("Save")).await;
                 window.press(ENTER).await;
-                window.until("saved", "return !!document.querySelector('.done')").await;
-                let notes = things.house.api.get(&format!("/portals/{}", things.house.portal)).await.data()["supportNotes"].clone();
-                assert!(notes.as_str().unwrap().contains(&format!("night {number}")), "{notes}");
+                window
+                    .until("saved", "return !!document.querySelector('.done')")
+                    .await;
+                let notes = things
+                    .house
+                    .api
+                    .get(&format!("/portals/{}", things.house.portal))
+                    .await
+                    .data()["supportNotes"]
+                    .clone();
+                assert!(
+                    notes.as_str().unwrap().contains(&format!("night {number}")),
+                    "{notes}"
+                );
             }
             // Without a script, the member presses a button to update the preview. The form still
             // contains the typed text afterwards.
@@ -125,10 +137,19 @@ async fn a_portal_is_changed_by_keyboard_with_and_without_scripts() {
             window.types(" and day").await;
             window.tabs_to("the button", is("formaction")).await;
             window.press(ENTER).await;
-            let shown =
-                "const frame = document.querySelector('iframe'); return !!frame.contentDocument?.body?.textContent.includes('and day')";
-            window.until("what is typed on the guest's page", shown).await;
-            assert_eq!(window.run("return document.getElementById('f-supportNotes').value.includes('and day')").await, json!(true));
+            let shown = "const frame = document.querySelector('iframe'); return \
+                !!frame.contentDocument?.body?.textContent.includes('and day')";
+            window
+                .until("what is typed on the guest's page", shown)
+                .await;
+            assert_eq!(
+                window
+                    .run(
+                        "return document.getElementById('f-supportNotes').value.includes('and day')"
+                    )
+                    .await,
+                json!(true)
+            );
         })
         .await;
     })
@@ -165,34 +186,59 @@ async fn an_incomplete_placeholder_is_completed() {
 async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
     browse(DEADLINE, async |window| {
         with_test_data(window, async |app, things| {
-        let go = async |path: &str| window.go(&format!("{}/console{path}", app.base)).await;
-        go(&format!("/portals/{}", things.house.portal)).await;
-        let shown = "const frame = document.querySelector('iframe'); return !!frame.contentDocument && frame.contentDocument.body.textContent.includes('Casa Azul')";
-        window.until("the guest's page beside the form", shown).await;
-        let typed = "const notes = document.getElementById('f-supportNotes'); notes.value = 'Ring twice'; notes.dispatchEvent(new Event('input', { bubbles: true }))";
-        window.run(typed).await;
-        let shown = "const frame = document.querySelector('iframe'); return !!frame.contentDocument?.body?.textContent.includes('Ring twice')";
-        window.until("what is typed on the guest's page", shown).await;
-        go(&format!("/manuals/{}", things.manual)).await;
-        let typed = "const area = document.querySelector('[data-render]'); area.value = '# Night'; area.dispatchEvent(new Event('input', { bubbles: true }))";
-        window.run(typed).await;
-        window.until("the text as it will look", "return document.querySelector('.rendered h3')?.textContent === 'Night'").await;
-        go(&format!("/manuals/{}/visibility", things.manual)).await;
-        let hidden = "const box = document.getElementsByName('use.relative_date')[0]; return getComputedStyle(box.closest('section').querySelector('.rule-fields')).display === 'none'";
-        assert_eq!(window.run(hidden).await, json!(true));
-        go(&format!("/brandings/{}", things.branding)).await;
-        let picked = "const picker = document.querySelector('input[type=color]'); picker.value = '#112233'; picker.dispatchEvent(new Event('input')); return picker.nextElementSibling.value";
-        assert_eq!(window.run(picked).await, json!("#112233"));
-        // The colour picker of an unset colour starts with the effective colour, white.
-        let unset = "const typed = document.getElementById('f-backgroundColor'); return [typed.value, typed.previousElementSibling.value]";
-        assert_eq!(window.run(unset).await, json!(["", "#ffffff"]));
-        let reported = "return document.querySelector('[data-ground=primaryColor] .pill').textContent";
-        assert_eq!(window.run(reported).await, json!("16.1 · good"), "how well it can be read");
-        // A member has typed a text. The browser warns when another form of the page is submitted,
-        // because the text would be lost. It does not warn when the form with the text is
-        // submitted.
-        go(&format!("/categories/{}", things.category)).await;
-        let guarded = "const field = document.getElementById('title'); field.value = 'x'; field.dispatchEvent(new Event('input', { bubbles: true }));
+            let go = async |path: &str| window.go(&format!("{}/console{path}", app.base)).await;
+            go(&format!("/portals/{}", things.house.portal)).await;
+            let shown = "const frame = document.querySelector('iframe'); return \
+                !!frame.contentDocument && frame.contentDocument.body.textContent.includes('Casa \
+                Azul')";
+            window
+                .until("the guest's page beside the form", shown)
+                .await;
+            let typed = "const notes = document.getElementById('f-supportNotes'); notes.value = \
+                'Ring twice'; notes.dispatchEvent(new Event('input', { bubbles: true }))";
+            window.run(typed).await;
+            let shown = "const frame = document.querySelector('iframe'); return \
+                !!frame.contentDocument?.body?.textContent.includes('Ring twice')";
+            window
+                .until("what is typed on the guest's page", shown)
+                .await;
+            go(&format!("/manuals/{}", things.manual)).await;
+            let typed = "const area = document.querySelector('[data-render]'); area.value = '# \
+                Night'; area.dispatchEvent(new Event('input', { bubbles: true }))";
+            window.run(typed).await;
+            window
+                .until(
+                    "the text as it will look",
+                    "return document.querySelector('.rendered h3')?.textContent === 'Night'",
+                )
+                .await;
+            go(&format!("/manuals/{}/visibility", things.manual)).await;
+            let hidden = "const box = document.getElementsByName('use.relative_date')[0]; return \
+                getComputedStyle(box.closest('section').querySelector('.rule-fields')).display === \
+                'none'";
+            assert_eq!(window.run(hidden).await, json!(true));
+            go(&format!("/brandings/{}", things.branding)).await;
+            let picked = "const picker = document.querySelector('input[type=color]'); picker.value \
+                = '#112233'; picker.dispatchEvent(new Event('input')); return \
+                picker.nextElementSibling.value";
+            assert_eq!(window.run(picked).await, json!("#112233"));
+            // The colour picker of an unset colour starts with the effective colour, white.
+            let unset = "const typed = document.getElementById('f-backgroundColor'); return \
+                [typed.value, typed.previousElementSibling.value]";
+            assert_eq!(window.run(unset).await, json!(["", "#ffffff"]));
+            let reported = "return document.querySelector('[data-ground=primaryColor] \
+                .pill').textContent";
+            assert_eq!(
+                window.run(reported).await,
+                json!("16.1 · good"),
+                "how well it can be read"
+            );
+            // A member has typed a text. The browser warns when another form of the page is submitted,
+            // because the text would be lost. It does not warn when the form with the text is
+            // submitted.
+            go(&format!("/categories/{}", things.category)).await;
+            let guarded = "const field = document.getElementById('title'); field.value = 'x';
+                field.dispatchEvent(new Event('input', { bubbles: true }));
             const asks = () => !dispatchEvent(new Event('beforeunload', { cancelable: true }));
             addEventListener('submit', event => event.preventDefault());
             const typed = asks();
@@ -200,13 +246,17 @@ async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
             const searched = asks();
             field.form.requestSubmit();
             return [typed, searched, asks()]";
-        assert_eq!(window.run(guarded).await, json!([true, true, false]));
-        let errors: Vec<String> = window.console_errors().await;
-        // Chromium logs an error that it blocked the `beforeunload` prompt, because no user gesture
-        // happened on the page.
-        let errors: Vec<_> = errors.iter().filter(|complaint| !complaint.contains("beforeunload")).collect();
-        assert!(errors.is_empty(), "{errors:?}");
-        }).await;
+            assert_eq!(window.run(guarded).await, json!([true, true, false]));
+            let errors: Vec<String> = window.console_errors().await;
+            // Chromium logs an error that it blocked the `beforeunload` prompt, because no user gesture
+            // happened on the page.
+            let errors: Vec<_> = errors
+                .iter()
+                .filter(|complaint| !complaint.contains("beforeunload"))
+                .collect();
+            assert!(errors.is_empty(), "{errors:?}");
+        })
+        .await;
     })
     .await;
 }

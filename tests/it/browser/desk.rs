@@ -32,7 +32,8 @@ impl Desk<'_> {
     /// label or text begins with `text`. Checks that the focus is visible.
     pub async fn tab(&self, selector: &str, text: &str) {
         let find = format!(
-            "{TABBABLE} window.wanted = tabbable.find((it) => it.matches({selector:?}) && (it.getAttribute('aria-label') || it.innerText || '')
+            "{TABBABLE} window.wanted = tabbable.find((it) =>
+            it.matches({selector:?}) && (it.getAttribute('aria-label') || it.innerText || '')
                 .trim().startsWith({text:?})); if (!window.wanted) return null;
             return tabbable.indexOf(window.wanted) - tabbable.indexOf(document.activeElement);"
         );
@@ -129,15 +130,20 @@ impl Desk<'_> {
         let at = window.path().await;
         let count = window
             .run(&format!(
-                "{TABBABLE} window.left = new Set(tabbable); document.activeElement.blur(); window.last = null; return tabbable.length"
+                "{TABBABLE} window.left = new Set(tabbable); document.activeElement.blur(); \
+                    window.last = null; return tabbable.length"
             ))
             .await;
-        let step = "const it = document.activeElement; const isNew = it !== window.last; const isBack = isNew && window.last
+        let step = "const it = document.activeElement; const isNew = it !== window.last;
+            const isBack = isNew && window.last
                 && (window.last.compareDocumentPosition(it) & Node.DOCUMENT_POSITION_PRECEDING) > 0;
-            const style = getComputedStyle(it); const isSeen = it === document.body || it.localName === 'iframe' || it.type === 'date' || it.type === 'datetime-local'
-                || (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 && it.getBoundingClientRect().width > 0);
+            const style = getComputedStyle(it); const isSeen = it === document.body ||
+                it.localName === 'iframe' || it.type === 'date' || it.type === 'datetime-local'
+                || (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 &&
+                    it.getBoundingClientRect().width > 0);
             window.left.delete(it); if (it !== document.body) window.last = it;
-            return { is: it.outerHTML.slice(0, 120), isBack, isSeen, isDone: it === document.body || isBack };";
+            return { is: it.outerHTML.slice(0, 120), isBack, isSeen, isDone: it === document.body ||
+                isBack };";
         let most = usize::try_from(count.as_u64().unwrap()).unwrap() + 120;
         let mut is_done = false;
         for _ in 0..most {
@@ -153,8 +159,12 @@ impl Desk<'_> {
             }
         }
         assert!(is_done, "{at}: the focus is caught");
-        let remaining =
-            window.run("return [...window.left].filter((it) => it.localName !== 'iframe').map((it) => it.outerHTML.slice(0, 120))").await;
+        let remaining = window
+            .run(
+                "return [...window.left].filter((it) => it.localName !== 'iframe').map((it) => \
+                    it.outerHTML.slice(0, 120))",
+            )
+            .await;
         assert_eq!(
             remaining,
             Value::Array(Vec::new()),

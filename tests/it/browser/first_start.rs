@@ -177,7 +177,17 @@ async fn screens_of_records_pass_the_accessibility_checks_without_scripts() {
         let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
         let things = Things::make(&app, "Casa").await;
         // With more than 300 flats, a form offers a search by name instead of a list of flats.
-        let flat = |number: u32| json!({ "kind": "property", "id": new_id(), "data": { "name": format!("Flat {number}"), "timezone": "Europe/Madrid", "country": "ES" } });
+        let flat = |number: u32| {
+            json!({
+                "kind": "property",
+                "id": new_id(),
+                "data": {
+                    "name": format!("Flat {number}"),
+                    "timezone": "Europe/Madrid",
+                    "country": "ES",
+                },
+            })
+        };
         let flats: Vec<_> = (0..=300).map(flat).collect();
         things.house.org.sync(flats.into()).await.data();
         sign_in(window, &things).await;

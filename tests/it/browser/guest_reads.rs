@@ -47,11 +47,17 @@ async fn codes_in_a_manual_are_read_with_every_sign() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let house = House::build(&app).await;
-        let typed = "Press *1234*, then 5*6*7#. Password: <b3ach>\n\n    a*b*c_d_e<f>&g\n\n[Door]: 4321#";
-        let door = manual(&house, json!({ "title": "Door 5*6*7#", "description": typed })).await;
+        let typed = "Press *1234*, then 5*6*7#. Password: <b3ach>\n\n    a*b*c_d_e<f>&g\n\n[Door]: \
+            4321#";
+        let door = manual(
+            &house,
+            json!({ "title": "Door 5*6*7#", "description": typed }),
+        )
+        .await;
         window.resize(PHONE).await;
         open(window, &house, &door).await;
-        let read = "return [document.querySelector('article h1').innerText, document.querySelector('article .prose').innerText]";
+        let read = "return [document.querySelector('article h1').innerText, \
+            document.querySelector('article .prose').innerText]";
         let shown = typed.replace("    ", "");
         assert_eq!(window.run(read).await, json!(["Door 5*6*7#", shown]));
     })
@@ -65,19 +71,33 @@ async fn a_guest_reads_the_nearest_language_and_the_page_names_it() {
         let house = House::build(&app).await;
         let title = json!({ "en": "Washing", "pt-BR": "Lavar", "zh": "洗衣", "zh-TW": "洗衣機" });
         let description = json!({ "en": "Press", "pt-BR": "Aperte", "zh": "按", "zh-TW": "按鈕" });
-        let ids = json!({ "titleId": text(&house, title).await, "descriptionId": text(&house, description).await });
+        let ids = json!({
+            "titleId": text(&house, title).await,
+            "descriptionId": text(&house, description).await,
+        });
         let washing = manual(&house, ids).await;
         window.resize(PHONE).await;
         for (language, expected) in [
-            ("zh-TW", json!(["en", ["洗衣機", "zh-TW"], ["按鈕", "zh-TW"]])),
+            (
+                "zh-TW",
+                json!(["en", ["洗衣機", "zh-TW"], ["按鈕", "zh-TW"]]),
+            ),
             ("zh-CN", json!(["en", ["洗衣", "zh"], ["按", "zh"]])),
         ] {
-            rebook(&house, json!({ "guest": { "firstName": "Ada", "language": language } })).await;
+            rebook(
+                &house,
+                json!({ "guest": { "firstName": "Ada", "language": language } }),
+            )
+            .await;
             open(window, &house, &washing).await;
             assert_eq!(window.run(LANGUAGES_IN_PAGE).await, expected, "{language}");
         }
         // The reservation names no language, so the browser's preferred languages decide.
-        rebook(&house, json!({ "guest": { "firstName": "Ada", "language": null } })).await;
+        rebook(
+            &house,
+            json!({ "guest": { "firstName": "Ada", "language": null } }),
+        )
+        .await;
         speak(window, "pt").await;
         open(window, &house, &washing).await;
         let expected = json!(["pt", ["Lavar", "pt"], ["Aperte", "pt"]]);
@@ -96,11 +116,32 @@ async fn a_tentative_stay_shows_no_password_no_code_and_no_pass() {
         let app = App::on_sqlite(&["--pass-certificate", &authority.usual("pass.pem", 2026)]).await;
         let house = House::build(&app).await;
         let network = json!({ "wifiName": "casa", "wifiPassword": "s3cret-pw" });
-        let flat = json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00" });
-        house.org.put_record("property", house.flat, with(flat, network)).await;
-        let code = json!({ "name": "Door", "code": "90909", "reservationId": house.stay, "propertyId": house.flat });
+        let flat = json!({
+            "name": "Flat",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "checkInTime": "15:00",
+        });
+        house
+            .org
+            .put_record("property", house.flat, with(flat, network))
+            .await;
+        let code = json!({
+            "name": "Door",
+            "code": "90909",
+            "reservationId": house.stay,
+            "propertyId": house.flat,
+        });
         house.org.record("lock_code", code).await;
-        let wifi = manual(&house, json!({ "title": "Network", "iconName": "wifi", "description": "Ask us." })).await;
+        let wifi = manual(
+            &house,
+            json!({
+                "title": "Network",
+                "iconName": "wifi",
+                "description": "Ask us.",
+            }),
+        )
+        .await;
         // The guest arrives today, on the first day of the tests' clock.
         let today = json!({ "checkIn": "2026-11-21", "checkOut": "2026-11-25" });
         let tentative = json!({ "status": "tentative" });
@@ -109,17 +150,26 @@ async fn a_tentative_stay_shows_no_password_no_code_and_no_pass() {
 
         rebook(&house, with(today.clone(), tentative)).await;
         open(window, &house, "").await;
-        says(&window.text().await, &["You arrive today", unconfirmed, "Ask us."], &["s3cret-pw", "90909", pass]);
+        says(
+            &window.text().await,
+            &["You arrive today", unconfirmed, "Ask us."],
+            &["s3cret-pw", "90909", pass],
+        );
         // The QR code of the network contains the password as well, so the page must not contain
         // the QR code either.
-        let secrets_in_page = "return [document.querySelector('.wifi'), ...['s3cret-pw', '90909', '.pkpass'].filter((it) => document.documentElement.outerHTML.includes(it))]";
+        let secrets_in_page = "return [document.querySelector('.wifi'), ...['s3cret-pw', '90909', \
+            '.pkpass'].filter((it) => document.documentElement.outerHTML.includes(it))]";
         assert_eq!(window.run(secrets_in_page).await, json!([null]));
         open(window, &house, &wifi).await;
         assert_eq!(window.run(secrets_in_page).await, json!([null]));
 
         rebook(&house, today).await;
         open(window, &house, "").await;
-        says(&window.text().await, &["You arrive today", "s3cret-pw", pass], &[unconfirmed]);
+        says(
+            &window.text().await,
+            &["You arrive today", "s3cret-pw", pass],
+            &[unconfirmed],
+        );
     })
     .await;
 }
@@ -129,13 +179,26 @@ async fn a_guest_who_books_after_midnight_gets_the_last_minute_step() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let house = House::build(&app).await;
-        let last_minute = json!({ "leadTimeMinDays": 0, "leadTimeMaxDays": 0, "displayTitle": "Tonight" });
+        let last_minute = json!({
+            "leadTimeMinDays": 0,
+            "leadTimeMaxDays": 0,
+            "displayTitle": "Tonight",
+        });
         let details = house.step("your_details", last_minute).await;
-        house.step("main", json!({ "leadTimeMinDays": 1, "displayTitle": "Early" })).await;
+        house
+            .step(
+                "main",
+                json!({ "leadTimeMinDays": 1, "displayTitle": "Early" }),
+            )
+            .await;
         // The time is 22 November, 00:40 in Madrid. The guest booked ten minutes ago, for the night
         // that began on 21 November.
         app.clock.advance(Duration::from_secs(14 * 3_600 + 10 * 60));
-        let begun = json!({ "bookedAt": "2026-11-21T23:30:00Z", "checkIn": "2026-11-21", "checkOut": "2026-11-25" });
+        let begun = json!({
+            "bookedAt": "2026-11-21T23:30:00Z",
+            "checkIn": "2026-11-21",
+            "checkOut": "2026-11-25",
+        });
         rebook(&house, begun).await;
         window.resize(PHONE).await;
         open(window, &house, "").await;
@@ -145,7 +208,11 @@ async fn a_guest_who_books_after_midnight_gets_the_last_minute_step() {
         says(&window.text().await, &["Tonight"], &["Early"]);
         press(window, "#precheckin .todo a").await;
         assert!(window.path().await.ends_with(&details.to_string()));
-        fill(window, &[("lastName", "Lovelace"), ("email", "ada@example.com")]).await;
+        fill(
+            window,
+            &[("lastName", "Lovelace"), ("email", "ada@example.com")],
+        )
+        .await;
         press(window, SAVE).await;
         assert_eq!(house.step_view(details, "en").await["isComplete"], true);
     })

@@ -443,7 +443,11 @@ async fn every_job(window: &Window, has_scripts: bool) {
     let app = App::on_sqlite(&[WEBHOOKS, KEYS, uploads()]).await;
     let things = Things::make(&app, "Casa").await;
     for number in 0..3 {
-        let flat = json!({ "name": format!("Flat of {number}"), "timezone": "Europe/Madrid", "country": "ES" });
+        let flat = json!({
+            "name": format!("Flat of {number}"),
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+        });
         things.house.org.record("property", flat).await;
     }
     sign_in(window, &things).await;
@@ -531,7 +535,12 @@ async fn injected_scripts_never_run_in_the_console() {
         sign_in(window, &things).await;
         for at in crate::console::hostile::all_pages(&things) {
             window.go(&format!("{}{at}", app.base)).await;
-            let created = window.run("return document.querySelectorAll('[onerror], main script, img[src^=data]').length").await;
+            let created = window
+                .run(
+                    "return document.querySelectorAll('[onerror], main script, \
+                        img[src^=data]').length",
+                )
+                .await;
             assert_eq!(created, 0, "{at}");
             let errors = window.console_errors().await;
             assert!(errors.is_empty(), "{at}: {errors:?}");

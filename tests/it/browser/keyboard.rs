@@ -203,16 +203,38 @@ async fn guests_are_added_and_removed_without_scripts() {
         let app = App::on_sqlite(&[]).await;
         let casa = Casa::build(&app).await;
         let token = casa.stay(BEFORE, json!({})).await;
-        let (_, others) = casa.steps.iter().find(|(step_type, _)| *step_type == "other_guests").unwrap();
-        window.go(&format!("{}/stay/{token}/steps/{others}?language=en", app.base)).await;
-        let named = "return [...document.querySelectorAll('main [name$=firstName]')].map((field) => field.value).join()";
+        let (_, others) = casa
+            .steps
+            .iter()
+            .find(|(step_type, _)| *step_type == "other_guests")
+            .unwrap();
+        window
+            .go(&format!(
+                "{}/stay/{token}/steps/{others}?language=en",
+                app.base
+            ))
+            .await;
+        let named = "return [...document.querySelectorAll('main [name$=firstName]')].map((field) \
+            => field.value).join()";
         assert_eq!(window.run(named).await, "");
-        window.tabs_to("first name", |at| at["name"] == "g.0.firstName").await;
+        window
+            .tabs_to("first name", |at| at["name"] == "g.0.firstName")
+            .await;
         window.types("Grace").await;
-        window.tabs_to("button that adds", |at| at["name"] == "add").await;
+        window
+            .tabs_to("button that adds", |at| at["name"] == "add")
+            .await;
         window.leaves(window.press(ENTER)).await;
-        assert_eq!(window.run(named).await, "Grace,", "another one, and nothing typed is lost");
-        window.tabs_to("button that removes", |at| at["name"] == "remove" && at["value"] == "0").await;
+        assert_eq!(
+            window.run(named).await,
+            "Grace,",
+            "another one, and nothing typed is lost"
+        );
+        window
+            .tabs_to("button that removes", |at| {
+                at["name"] == "remove" && at["value"] == "0"
+            })
+            .await;
         window.leaves(window.press(ENTER)).await;
         assert_eq!(window.run(named).await, "");
     })

@@ -20,7 +20,8 @@ const DEADLINE: Duration = Duration::from_secs(300);
 pub(super) const OVERFLOWING: &str = "
     if (document.scrollingElement.scrollWidth <= innerWidth) return [];
     const isOut = (box) => box.right > innerWidth + 1 || box.left < -1;
-    return [...document.querySelectorAll('body *')].filter((it) => isOut(it.getBoundingClientRect())).reverse().slice(0, 3)
+    return [...document.querySelectorAll('body *')].filter((it) =>
+        isOut(it.getBoundingClientRect())).reverse().slice(0, 3)
         .map((it) => it.outerHTML.slice(0, 120));
 ";
 

@@ -18,7 +18,8 @@ const STAY_DATES: (&str, &str) = ("2026-11-21", "2099-01-01");
 
 /// Script that returns whether the service worker controls the page and has cached it.
 const IS_CACHED: &str = "
-    return caches.match(location.pathname).then((copy) => Boolean(copy && navigator.serviceWorker.controller));
+    return caches.match(location.pathname).then((copy) => Boolean(copy &&
+        navigator.serviceWorker.controller));
 ";
 
 async fn shows(window: &Window, text: &str) -> bool {
@@ -30,13 +31,21 @@ async fn the_door_code_is_shown_without_a_connection() {
     browse(DEADLINE, async |window| {
         let app = App::on_sqlite(&[]).await;
         let casa = Casa::build(&app).await;
-        let page = format!("{}/stay/{}", app.base, casa.stay(STAY_DATES, json!({})).await);
+        let page = format!(
+            "{}/stay/{}",
+            app.base,
+            casa.stay(STAY_DATES, json!({})).await
+        );
         let door = casa.manuals[0];
         drop(casa);
         window.resize(PHONE).await;
         window.go(&page).await;
-        assert!(shows(window, "4711#").await, "it is open on the day of arrival");
-        let notice = "return [...document.querySelectorAll('[role=status]')].map((it) => it.innerText.trim()).filter(Boolean).join()";
+        assert!(
+            shows(window, "4711#").await,
+            "it is open on the day of arrival"
+        );
+        let notice = "return [...document.querySelectorAll('[role=status]')].map((it) => \
+            it.innerText.trim()).filter(Boolean).join()";
         assert_eq!(window.run(notice).await, "");
         window.until("the page is kept", IS_CACHED).await;
         let App { server, .. } = app;
@@ -45,7 +54,11 @@ async fn the_door_code_is_shown_without_a_connection() {
         assert!(shows(window, "4711#").await, "{}", window.text().await);
         assert_ne!(window.run(notice).await, "", "it says how old it is");
         window.go(&format!("{page}/manuals/{door}")).await;
-        assert!(shows(window, "4711#").await, "an address that was never opened: {}", window.text().await);
+        assert!(
+            shows(window, "4711#").await,
+            "an address that was never opened: {}",
+            window.text().await
+        );
     })
     .await;
 }

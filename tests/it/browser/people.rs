@@ -130,7 +130,8 @@ async fn sign_in_pages_pass_the_accessibility_checks() {
         let idp = Idp::start().await;
         let app = app_with_provider(&idp, &[]).await;
         let org = app.org().await;
-        let long = "Apartamentos Turísticos del Eixample y de la Barceloneta, Sociedad Limitada Unipersonal";
+        let long = "Apartamentos Turísticos del Eixample y de la Barceloneta, Sociedad Limitada \
+            Unipersonal";
         let other = app.org_with(json!({ "name": long })).await;
         let mut somebody = member("ada@example.com");
         somebody["name"] = json!("Ada");
@@ -213,26 +214,68 @@ async fn a_person_gets_from_the_set_up_link_to_a_guests_page() {
             clicks += 1;
             press(window, selector).await;
         };
-        fill(window, &[("#organization", "Casa Mar"), ("#country", "ES"), ("#timezone", "Europe/Madrid"), ("#name", "Marta"), ("#email", "marta@example.com")]).await;
+        fill(
+            window,
+            &[
+                ("#organization", "Casa Mar"),
+                ("#country", "ES"),
+                ("#timezone", "Europe/Madrid"),
+                ("#name", "Marta"),
+                ("#email", "marta@example.com"),
+            ],
+        )
+        .await;
         press("main button").await;
         assert_eq!(window.path().await, "/console");
         press("main a[href$='/console/flats/new']").await;
         fill(window, &[("#f-name", "Flat 1")]).await;
         press("#edit button").await;
-        for path in ["", "/flats", "/flats?kind=tag", "/flats/new", "/flats/import", "/ready-set", "/access/members", "/access/members/new"] {
+        for path in [
+            "",
+            "/flats",
+            "/flats?kind=tag",
+            "/flats/new",
+            "/flats/import",
+            "/ready-set",
+            "/access/members",
+            "/access/members/new",
+        ] {
             window.go(&format!("{}/console{path}", app.base)).await;
             collect_problems(window, path, &mut problems).await;
         }
-        window.go(&format!("{}/console/portals/new", app.base)).await;
+        window
+            .go(&format!("{}/console/portals/new", app.base))
+            .await;
         fill(window, &[("#f-name", "Casa Mar")]).await;
         press("#edit button").await;
-        window.go(&format!("{}/console/flats/new?kind=reservation", app.base)).await;
-        fill(window, &[("#f-checkIn", "2026-12-11"), ("#f-checkOut", "2026-12-15"), ("#f-guest-firstName", "Ada")]).await;
-        window.run("const flat = document.querySelector('#f-propertyId'); flat.value = [...flat.options].find((it) => it.text === 'Flat 1').value;").await;
+        window
+            .go(&format!("{}/console/flats/new?kind=reservation", app.base))
+            .await;
+        fill(
+            window,
+            &[
+                ("#f-checkIn", "2026-12-11"),
+                ("#f-checkOut", "2026-12-15"),
+                ("#f-guest-firstName", "Ada"),
+            ],
+        )
+        .await;
+        window
+            .run(
+                "const flat = document.querySelector('#f-propertyId'); flat.value = \
+                    [...flat.options].find((it) => it.text === 'Flat 1').value;",
+            )
+            .await;
         press("#edit button").await;
-        let link = window.run("return document.querySelector('#guest-link').value").await;
+        let link = window
+            .run("return document.querySelector('#guest-link').value")
+            .await;
         window.go(link.as_str().unwrap()).await;
-        assert!(window.text().await.contains("Ada"), "{}", window.text().await);
+        assert!(
+            window.text().await.contains("Ada"),
+            "{}",
+            window.text().await
+        );
         assert!(clicks <= 5, "{clicks} clicks");
         assert!(problems.is_empty(), "{}", problems.join("\n"));
     })

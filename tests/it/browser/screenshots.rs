@@ -40,7 +40,13 @@ async fn screenshots_of_the_guest_page_are_written() {
     browse(Duration::from_secs(120), async |window| {
         let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();
         let flat = demo.flat().await;
-        let days = [("after", (-6, -2)), ("departure", (-4, 0)), ("stay", (-1, 3)), ("arrival", (0, 4)), ("before", (1, 5))];
+        let days = [
+            ("after", (-6, -2)),
+            ("departure", (-4, 0)),
+            ("stay", (-1, 3)),
+            ("arrival", (0, 4)),
+            ("before", (1, 5)),
+        ];
         for (name, days) in days {
             window.resize(PHONE).await;
             window.prefer(&[("prefers-color-scheme", "light")]).await;
@@ -52,7 +58,8 @@ async fn screenshots_of_the_guest_page_are_written() {
         write(window, "guest-before-desktop-dark", DESKTOP).await;
         window.prefer(&[("prefers-color-scheme", "light")]).await;
         write(window, "guest-before-desktop", DESKTOP).await;
-        let step = "const next = document.querySelector('main a[href*=\"/steps/\"]'); location.assign(next.href)";
+        let step = "const next = document.querySelector('main a[href*=\"/steps/\"]'); \
+            location.assign(next.href)";
         window.leaves(async { drop(window.run(step).await) }).await;
         write(window, "guest-step", PHONE).await;
     })
@@ -87,7 +94,9 @@ async fn screenshots_of_the_console_are_written() {
         follow("main .list a").await;
         let is_shown = "const page = document.querySelector('iframe').contentDocument;
             return !!page && page.readyState === 'complete' && !!page.querySelector('main h1, h1')";
-        window.until("the guest's page beside the form", is_shown).await;
+        window
+            .until("the guest's page beside the form", is_shown)
+            .await;
         write(window, "console-portal", CONSOLE).await;
         go("/steps").await;
         write(window, "console-steps", CONSOLE).await;
@@ -97,7 +106,10 @@ async fn screenshots_of_the_console_are_written() {
         write(window, "console-why", CONSOLE).await;
         for (event, url) in RECEIVERS {
             go("/webhooks/new").await;
-            let fill = format!("document.querySelector('#event').value = '{event}'; document.querySelector('#url').value = '{url}'");
+            let fill = format!(
+                "document.querySelector('#event').value = '{event}'; \
+                    document.querySelector('#url').value = '{url}'"
+            );
             window.run(&fill).await;
             follow("main form button").await;
         }

@@ -303,7 +303,13 @@ impl Window {
         let there =
             json!({ "type": "pointerMove", "duration": 0, "origin": element, "x": 0, "y": 0 });
         let actions = json!([there, down, up, down, up]);
-        self.acts(json!({ "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" }, "actions": actions })).await;
+        self.acts(json!({
+            "type": "pointer",
+            "id": "mouse",
+            "parameters": { "pointerType": "mouse" },
+            "actions": actions,
+        }))
+        .await;
     }
 
     /// Performs input actions. If the input leads to another page, the driver may report an error
@@ -340,7 +346,12 @@ impl Window {
 
     /// Sets the size with `scale` device pixels per CSS pixel.
     pub async fn scaled(&self, (width, height): (u32, u32), scale: f64) {
-        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false });
+        let screen = json!({
+            "width": width,
+            "height": height,
+            "deviceScaleFactor": scale,
+            "mobile": false,
+        });
         self.devtools("Emulation.setDeviceMetricsOverride", screen)
             .await;
     }

@@ -64,13 +64,31 @@ impl QuestionStep {
         );
         let sauna = house.text(&[("en", "Sauna")]).await;
         let age = house.text(&[("en", "How old is the child?")]).await;
-        let when = |question: usize, option: usize| json!({ "questionIndex": question, "optionIndex": option });
+        let when = |question: usize, option: usize| {
+            json!({
+                "questionIndex": question,
+                "optionIndex": option,
+            })
+        };
         let questions = json!([
             { "kind": "yes_no", "textMlTextId": drive, "isRequired": true },
-            { "kind": "free_form_input", "textMlTextId": car, "isRequired": true, "conditions": [when(DRIVE, 0)] },
-            { "kind": "single_select", "textMlTextId": bed, "options": [{ "nameMlTextId": double }, { "nameMlTextId": twins }] },
-            { "kind": "multi_select", "textMlTextId": extras, "options": [{ "nameMlTextId": crib }, { "nameMlTextId": sauna }],
-              "conditions": [when(DRIVE, 1), when(BED, 1)] },
+            {
+                "kind": "free_form_input",
+                "textMlTextId": car,
+                "isRequired": true,
+                "conditions": [when(DRIVE, 0)],
+            },
+            {
+                "kind": "single_select",
+                "textMlTextId": bed,
+                "options": [{ "nameMlTextId": double }, { "nameMlTextId": twins }],
+            },
+            {
+                "kind": "multi_select",
+                "textMlTextId": extras,
+                "options": [{ "nameMlTextId": crib }, { "nameMlTextId": sauna }],
+                "conditions": [when(DRIVE, 1), when(BED, 1)],
+            },
             { "kind": "free_form_input", "textMlTextId": age, "conditions": [when(EXTRAS, 0)] },
         ]);
         let step = house

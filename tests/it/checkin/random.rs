@@ -422,33 +422,52 @@ impl<'h> World<'h> {
     }
 }
 
-on_both! {
-    async fn random_changes_never_block_or_lose_the_guests_answers(app: App) {
-        for seed in 1..=SEQUENCES {
-            let house = House::build(&app).await;
-            let mut world = World::build(&house, seed).await;
-            for _ in 0..ACTIONS {
-                world.act().await;
-                world.check().await;
-            }
+on_both!(random_changes_never_block_or_lose_the_guests_answers);
+async fn random_changes_never_block_or_lose_the_guests_answers(app: App) {
+    for seed in 1..=SEQUENCES {
+        let house = House::build(&app).await;
+        let mut world = World::build(&house, seed).await;
+        for _ in 0..ACTIONS {
+            world.act().await;
+            world.check().await;
         }
     }
+}
 
-    /// Two phones send forms at the same time. Both guests are saved.
-    async fn concurrent_forms_save_every_guest(app: App) {
-        let house = House::build(&app).await;
-        let step = house.step("other_guests", json!({ "requiredGuestFields": ["firstName"] })).await;
-        let save = |name: String| {
-            let token = house.token.clone();
-            let app = &app;
-            async move {
-                let body = json!({ "answers": { "guests": [{ "firstName": name }] }, "isChange": true });
-                guest(app, &token, Method::PUT, &format!("/steps/{step}"), Some(body)).await.data();
-            }
-        };
-        futures_util::future::join_all((0..8).map(|number| save(format!("Guest {number}")))).await;
-        let guests = house.step_view(step, "en").await["answers"]["guests"].clone();
-        let names: BTreeSet<&str> = guests.as_array().unwrap().iter().map(|guest| guest["firstName"].as_str().unwrap()).collect();
-        assert_eq!((names.len(), guests.as_array().unwrap().len()), (8, 8));
-    }
+on_both!(concurrent_forms_save_every_guest);
+/// Two phones send forms at the same time. Both guests are saved.
+async fn concurrent_forms_save_every_guest(app: App) {
+    let house = House::build(&app).await;
+    let step = house
+        .step(
+            "other_guests",
+            json!({ "requiredGuestFields": ["firstName"] }),
+        )
+        .await;
+    let save = |name: String| {
+        let token = house.token.clone();
+        let app = &app;
+        async move {
+            let body =
+                json!({ "answers": { "guests": [{ "firstName": name }] }, "isChange": true });
+            guest(
+                app,
+                &token,
+                Method::PUT,
+                &format!("/steps/{step}"),
+                Some(body),
+            )
+            .await
+            .data();
+        }
+    };
+    futures_util::future::join_all((0..8).map(|number| save(format!("Guest {number}")))).await;
+    let guests = house.step_view(step, "en").await["answers"]["guests"].clone();
+    let names: BTreeSet<&str> = guests
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|guest| guest["firstName"].as_str().unwrap())
+        .collect();
+    assert_eq!((names.len(), guests.as_array().unwrap().len()), (8, 8));
 }

@@ -39,227 +39,456 @@ async fn upload(house: &House<'_>, step: Uuid, kind: Option<&str>) {
     send(house.org.app, &house.token, step, &parts).await.data();
 }
 
-on_both! {
-    async fn an_identity_check_is_done_by_files(app: App, uploads()) {
+on_both!(an_identity_check_is_done_by_files, uploads());
+async fn an_identity_check_is_done_by_files(app: App) {
+    let house = House::build(&app).await;
+    let free = house.step("identity_check", json!({})).await;
+    let named = house
+        .step(
+            "identity_check",
+            json!({ "requiredDocumentTypes": ["passport", "visa"] }),
+        )
+        .await;
+    for step in [free, named] {
+        house
+            .answer(step, json!({ "isConfirmed": true }))
+            .await
+            .data();
+        assert_eq!(state(&house, step).await, "todo", "saving is not enough");
+        assert_eq!(
+            house.step_view(step, "en").await.get("isUploadUnavailable"),
+            None
+        );
+    }
+    house.submit().await.error(409);
+    upload(&house, free, None).await;
+    upload(&house, named, Some("visa")).await;
+    assert_eq!(
+        (state(&house, free).await, state(&house, named).await),
+        ("done".into(), "todo".into())
+    );
+    upload(&house, named, Some(" Passport")).await;
+    assert_eq!(state(&house, named).await, "done");
+    assert_eq!(house.submit().await.data()["status"], "in_review");
+}
+
+on_both!(a_background_check_waits_for_its_result_after_consent);
+async fn a_background_check_waits_for_its_result_after_consent(app: App) {
+    let house = House::build(&app).await;
+    house
+        .update_portal(house.portal, json!({ "isManualReviewEnabled": false }))
+        .await;
+    let step = house.step("background_check", json!({})).await;
+    assert_eq!(state(&house, step).await, "todo");
+    for (answers, issue) in [
+        (json!({ "isAccepted": "yes" }), "answers.isAccepted"),
+        (
+            json!({ "isAccepted": true, "signedName": "Ada" }),
+            "answers.signedName",
+        ),
+    ] {
+        assert_eq!(house.answer(step, answers).await.issues(), [issue]);
+    }
+    for refusal in [json!({}), json!({ "isAccepted": false })] {
+        assert_eq!(house.answer(step, refusal).await.data()["state"], "todo");
+    }
+    house.submit().await.error(409);
+    let saved = house
+        .answer(step, json!({ "isAccepted": true }))
+        .await
+        .data();
+    assert_eq!(
+        (&saved["state"], &saved["isComplete"]),
+        (&json!("pending"), &json!(false))
+    );
+    assert_eq!(
+        house.submit().await.data()["status"],
+        "in_review",
+        "the result is missing"
+    );
+    report(&house, step, json!({ "status": "pending" })).await;
+    assert_eq!(house.status().await, "in_review");
+    report(&house, step, json!({ "status": "completed" })).await;
+    assert_eq!(
+        (state(&house, step).await, house.status().await),
+        ("done".into(), "approved".into())
+    );
+    let item = read(&house).await;
+    assert_eq!(
+        (&item["decidedBy"], &item["decidedAt"], &item["flags"]),
+        (&Value::Null, &Value::Null, &json!([]))
+    );
+}
+
+on_both!(the_last_result_approves_a_submission_without_flags);
+/// A submission waits until each step has a result. After the last result, the usual rules
+/// decide whether the submission needs a review.
+async fn the_last_result_approves_a_submission_without_flags(app: App) {
+    for (is_reviewed, has_upload, outcome, expected) in [
+        (true, true, json!({ "status": "completed" }), "approved"),
+        (true, false, json!({ "status": "completed" }), "in_review"),
+        (true, true, json!({ "status": "failed" }), "in_review"),
+        (
+            true,
+            true,
+            json!({ "status": "completed", "flags": ["Another name."] }),
+            "in_review",
+        ),
+        (
+            false,
+            false,
+            json!({ "status": "failed", "flags": ["Another name."] }),
+            "approved",
+        ),
+    ] {
         let house = House::build(&app).await;
-        let free = house.step("identity_check", json!({})).await;
-        let named = house.step("identity_check", json!({ "requiredDocumentTypes": ["passport", "visa"] })).await;
-        for step in [free, named] {
-            house.answer(step, json!({ "isConfirmed": true })).await.data();
-            assert_eq!(state(&house, step).await, "todo", "saving is not enough");
-            assert_eq!(house.step_view(step, "en").await.get("isUploadUnavailable"), None);
+        house
+            .update_portal(
+                house.portal,
+                json!({ "isManualReviewEnabled": is_reviewed }),
+            )
+            .await;
+        let (check, filing) = (
+            house.step("background_check", json!({})).await,
+            house.step("authority_reporting", json!({})).await,
+        );
+        if has_upload {
+            let step = house
+                .step("document_upload", json!({ "isManualReviewEnabled": false }))
+                .await;
+            house.answer(step, json!({})).await.data();
         }
-        house.submit().await.error(409);
-        upload(&house, free, None).await;
-        upload(&house, named, Some("visa")).await;
-        assert_eq!((state(&house, free).await, state(&house, named).await), ("done".into(), "todo".into()));
-        upload(&house, named, Some(" Passport")).await;
-        assert_eq!(state(&house, named).await, "done");
+        house
+            .answer(check, json!({ "isAccepted": true }))
+            .await
+            .data();
+        report(&house, filing, json!({ "status": "pending" })).await;
+        assert_eq!(
+            state(&house, filing).await,
+            "pending",
+            "before the guest has acted"
+        );
         assert_eq!(house.submit().await.data()["status"], "in_review");
+        report(&house, check, outcome.clone()).await;
+        assert_eq!(house.status().await, "in_review", "one is missing still");
+        report(&house, filing, json!({ "status": "completed" })).await;
+        assert_eq!(
+            house.status().await,
+            expected,
+            "{is_reviewed} {has_upload} {outcome}"
+        );
     }
+}
 
-    async fn a_background_check_waits_for_its_result_after_consent(app: App) {
-        let house = House::build(&app).await;
-        house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
-        let step = house.step("background_check", json!({})).await;
-        assert_eq!(state(&house, step).await, "todo");
-        for (answers, issue) in [
-            (json!({ "isAccepted": "yes" }), "answers.isAccepted"),
-            (json!({ "isAccepted": true, "signedName": "Ada" }), "answers.signedName"),
+on_both!(the_last_result_does_not_decide_a_held_submission);
+async fn the_last_result_does_not_decide_a_held_submission(app: App) {
+    let house = House::build(&app).await;
+    let (check, papers) = (
+        house.step("background_check", json!({})).await,
+        house.step("document_upload", json!({})).await,
+    );
+    house
+        .answer(check, json!({ "isAccepted": true }))
+        .await
+        .data();
+    house.answer(papers, json!({})).await.data();
+    house.submit().await.data();
+    house
+        .update(papers, json!({ "isManualReviewEnabled": false }))
+        .await
+        .data();
+    report(&house, check, json!({ "status": "completed" })).await;
+    assert_eq!(
+        house.status().await,
+        "in_review",
+        "its flag was raised when it was submitted"
+    );
+    let approve = format!("/reservations/{}/precheckin/approve", house.stay);
+    assert_eq!(
+        house.api.post(&approve, json!({})).await.data()["status"],
+        "approved"
+    );
+    assert_eq!(
+        read(&house).await["flags"].as_array().unwrap().len(),
+        1,
+        "an approval keeps the flags"
+    );
+    report(&house, check, json!({ "status": "pending" })).await;
+    assert_eq!(
+        (house.status().await, state(&house, check).await),
+        ("approved".into(), "pending".into())
+    );
+}
+
+on_both!(a_failure_in_another_system_needs_the_guest);
+async fn a_failure_in_another_system_needs_the_guest(app: App) {
+    let house = House::build(&app).await;
+    for step_type in [
+        "authority_reporting",
+        "mandatory_fee",
+        "damage_deposit",
+        "screen_and_protect",
+    ] {
+        let step = house.step(step_type, json!({})).await;
+        for (status, expected) in [
+            ("pending", "pending"),
+            ("failed", "action_required"),
+            ("action_required", "action_required"),
+            ("completed", "done"),
         ] {
-            assert_eq!(house.answer(step, answers).await.issues(), [issue]);
+            report(&house, step, json!({ "status": status })).await;
+            assert_eq!(state(&house, step).await, expected, "{step_type} {status}");
         }
-        for refusal in [json!({}), json!({ "isAccepted": false })] {
-            assert_eq!(house.answer(step, refusal).await.data()["state"], "todo");
+    }
+    let last = house.step("screen_and_protect", json!({})).await;
+    report(&house, last, json!({ "status": "failed" })).await;
+    house.submit().await.error(409);
+}
+
+on_both!(a_signature_is_asked_for_only_if_it_is_mandatory);
+async fn a_signature_is_asked_for_only_if_it_is_mandatory(app: App) {
+    let house = House::build(&app).await;
+    for agreement_type in [
+        Value::Null,
+        json!("text"),
+        json!("template"),
+        json!("esign_a"),
+        json!("esign_b"),
+    ] {
+        for is_mandatory in [false, true] {
+            let fields =
+                json!({ "agreementType": agreement_type, "isMandatorySigning": is_mandatory });
+            let step = house.step("agreement", fields).await;
+            assert_eq!(
+                house.step_view(step, "en").await["isSignatureRequired"],
+                is_mandatory
+            );
+            let saved = house
+                .answer(step, json!({ "isAccepted": true }))
+                .await
+                .data();
+            assert_eq!(
+                saved["state"],
+                if is_mandatory { "todo" } else { "done" },
+                "{agreement_type}"
+            );
+            let saved = house
+                .answer(step, json!({ "isAccepted": true, "signedName": "Ada L" }))
+                .await
+                .data();
+            assert_eq!(saved["state"], "done", "{agreement_type}");
         }
+    }
+}
+
+on_both!(an_agreement_without_a_text_is_signed_at_its_provider);
+async fn an_agreement_without_a_text_is_signed_at_its_provider(app: App) {
+    let house = House::build(&app).await;
+    house
+        .update_portal(house.portal, json!({ "isManualReviewEnabled": false }))
+        .await;
+    let elsewhere = json!({ "contractTemplateText": null, "esignBTemplateId": "b-1" });
+    let step = house.step("agreement", elsewhere.clone()).await;
+    assert_eq!(state(&house, step).await, "todo");
+    let view = house.step_view(step, "en").await;
+    assert_eq!(
+        view["agreement"],
+        json!({ "title": null, "subtitle": null, "text": null, "isSignedElsewhere": true })
+    );
+    assert_eq!(
+        house
+            .answer(step, json!({ "isAccepted": true }))
+            .await
+            .data()["state"],
+        "pending",
+        "the guest has seen it"
+    );
+    let signed = house
+        .step(
+            "agreement",
+            with(elsewhere, json!({ "isMandatorySigning": true })),
+        )
+        .await;
+    house
+        .answer(signed, json!({ "isAccepted": true, "signedName": "Ada L" }))
+        .await
+        .data();
+    for status in ["pending", "action_required", "failed"] {
+        report(&house, signed, json!({ "status": status })).await;
         house.submit().await.error(409);
-        let saved = house.answer(step, json!({ "isAccepted": true })).await.data();
-        assert_eq!((&saved["state"], &saved["isComplete"]), (&json!("pending"), &json!(false)));
-        assert_eq!(house.submit().await.data()["status"], "in_review", "the result is missing");
-        report(&house, step, json!({ "status": "pending" })).await;
-        assert_eq!(house.status().await, "in_review");
-        report(&house, step, json!({ "status": "completed" })).await;
-        assert_eq!((state(&house, step).await, house.status().await), ("done".into(), "approved".into()));
-        let item = read(&house).await;
-        assert_eq!((&item["decidedBy"], &item["decidedAt"], &item["flags"]), (&Value::Null, &Value::Null, &json!([])));
     }
+    report(&house, signed, json!({ "status": "completed" })).await;
+    assert_eq!(state(&house, signed).await, "done");
+    assert_eq!(house.submit().await.data()["status"], "in_review");
+    report(&house, step, json!({ "status": "completed" })).await;
+    assert_eq!(house.status().await, "approved");
+}
 
-    /// A submission waits until each step has a result. After the last result, the usual rules
-    /// decide whether the submission needs a review.
-    async fn the_last_result_approves_a_submission_without_flags(app: App) {
-        for (is_reviewed, has_upload, outcome, expected) in [
-            (true, true, json!({ "status": "completed" }), "approved"),
-            (true, false, json!({ "status": "completed" }), "in_review"),
-            (true, true, json!({ "status": "failed" }), "in_review"),
-            (true, true, json!({ "status": "completed", "flags": ["Another name."] }), "in_review"),
-            (false, false, json!({ "status": "failed", "flags": ["Another name."] }), "approved"),
-        ] {
-            let house = House::build(&app).await;
-            house.update_portal(house.portal, json!({ "isManualReviewEnabled": is_reviewed })).await;
-            let (check, filing) = (house.step("background_check", json!({})).await, house.step("authority_reporting", json!({})).await);
-            if has_upload {
-                let step = house.step("document_upload", json!({ "isManualReviewEnabled": false })).await;
-                house.answer(step, json!({})).await.data();
-            }
-            house.answer(check, json!({ "isAccepted": true })).await.data();
-            report(&house, filing, json!({ "status": "pending" })).await;
-            assert_eq!(state(&house, filing).await, "pending", "before the guest has acted");
-            assert_eq!(house.submit().await.data()["status"], "in_review");
-            report(&house, check, outcome.clone()).await;
-            assert_eq!(house.status().await, "in_review", "one is missing still");
-            report(&house, filing, json!({ "status": "completed" })).await;
-            assert_eq!(house.status().await, expected, "{is_reviewed} {has_upload} {outcome}");
-        }
+on_both!(an_agreement_has_the_title_of_its_provider);
+async fn an_agreement_has_the_title_of_its_provider(app: App) {
+    let house = House::build(&app).await;
+    let text = async |english: &str, spanish: &str| {
+        let body = json!({ "sourceTable": "precheck_step_detail", "text": english });
+        let text = id(&house.api.post("/translations", body).await.data()["id"]);
+        house
+            .api
+            .ok(
+                Method::PUT,
+                &format!("/translations/{text}/entries/es"),
+                Some(json!({ "text": spanish })),
+            )
+            .await;
+        text
+    };
+    let texts = json!({
+        "esignATitleMlTextId": text("Sign A", "Firma A").await,
+        "esignASubtitleMlTextId": text("Below A", "Debajo A").await,
+        "esignBHeadingMlTextId": text("Sign B", "Firma B").await,
+        "esignBSubtitleMlTextId": text("Below B", "Debajo B").await,
+    });
+    for (fields, expected) in [
+        (
+            json!({ "agreementType": "esign_a" }),
+            [json!("Firma A"), json!("Debajo A")],
+        ),
+        (
+            json!({ "agreementType": "esign_b", "esignATemplateId": "a-1" }),
+            [json!("Firma B"), json!("Debajo B")],
+        ),
+        (
+            json!({ "esignATemplateId": "a-1", "esignBTemplateId": "b-1" }),
+            [json!("Firma A"), json!("Debajo A")],
+        ),
+        (
+            json!({ "esignBTemplateId": "b-1" }),
+            [json!("Firma B"), json!("Debajo B")],
+        ),
+        (json!({}), [Value::Null, Value::Null]),
+        (
+            json!({ "agreementType": "text", "esignATemplateId": "a-1" }),
+            [Value::Null, Value::Null],
+        ),
+    ] {
+        let step = house
+            .step("agreement", with(texts.clone(), fields.clone()))
+            .await;
+        let agreement = house.step_view(step, "es").await["agreement"].clone();
+        assert_eq!(
+            [&agreement["title"], &agreement["subtitle"]],
+            [&expected[0], &expected[1]],
+            "{fields}"
+        );
+        assert_eq!(
+            (&agreement["text"], &agreement["isSignedElsewhere"]),
+            (&json!("No parties."), &json!(false))
+        );
     }
+}
 
-    async fn the_last_result_does_not_decide_a_held_submission(app: App) {
-        let house = House::build(&app).await;
-        let (check, papers) = (house.step("background_check", json!({})).await, house.step("document_upload", json!({})).await);
-        house.answer(check, json!({ "isAccepted": true })).await.data();
-        house.answer(papers, json!({})).await.data();
-        house.submit().await.data();
-        house.update(papers, json!({ "isManualReviewEnabled": false })).await.data();
-        report(&house, check, json!({ "status": "completed" })).await;
-        assert_eq!(house.status().await, "in_review", "its flag was raised when it was submitted");
-        let approve = format!("/reservations/{}/precheckin/approve", house.stay);
-        assert_eq!(house.api.post(&approve, json!({})).await.data()["status"], "approved");
-        assert_eq!(read(&house).await["flags"].as_array().unwrap().len(), 1, "an approval keeps the flags");
-        report(&house, check, json!({ "status": "pending" })).await;
-        assert_eq!((house.status().await, state(&house, check).await), ("approved".into(), "pending".into()));
-    }
+on_both!(a_report_locks_the_type_of_its_step);
+async fn a_report_locks_the_type_of_its_step(app: App) {
+    let house = House::build(&app).await;
+    let step = house.step("screen_and_protect", json!({})).await;
+    report(&house, step, json!({ "status": "pending" })).await;
+    let refused = house
+        .update(step, json!({ "stepType": "main" }))
+        .await
+        .error(409);
+    assert_eq!(refused["message"], "PRECHECK_STEP_TYPE_LOCKED");
+}
 
-    async fn a_failure_in_another_system_needs_the_guest(app: App) {
-        let house = House::build(&app).await;
-        for step_type in ["authority_reporting", "mandatory_fee", "damage_deposit", "screen_and_protect"] {
-            let step = house.step(step_type, json!({})).await;
-            for (status, expected) in [("pending", "pending"), ("failed", "action_required"), ("action_required", "action_required"), ("completed", "done")] {
-                report(&house, step, json!({ "status": status })).await;
-                assert_eq!(state(&house, step).await, expected, "{step_type} {status}");
-            }
-        }
-        let last = house.step("screen_and_protect", json!({})).await;
-        report(&house, last, json!({ "status": "failed" })).await;
-        house.submit().await.error(409);
-    }
+on_both!(a_stay_without_steps_needs_nothing_from_the_guest);
+async fn a_stay_without_steps_needs_nothing_from_the_guest(app: App) {
+    let house = House::build(&app).await;
+    let hidden = house.step("main", json!({ "minLos": 30 })).await;
+    let precheckin = house.precheckin().await;
+    assert_eq!(
+        (&precheckin["isEnabled"], &precheckin["promptMessage"]),
+        (&json!(true), &Value::Null)
+    );
+    let refused = house.submit().await.error(409);
+    assert_eq!(
+        refused["message"],
+        "This stay is asked for nothing, so there is nothing to submit."
+    );
+    assert_eq!(house.status().await, "not_started");
+    house.update(hidden, json!({ "minLos": 0 })).await.data();
+    assert!(house.precheckin().await["promptMessage"].is_string());
+}
 
-    async fn a_signature_is_asked_for_only_if_it_is_mandatory(app: App) {
-        let house = House::build(&app).await;
-        for agreement_type in [Value::Null, json!("text"), json!("template"), json!("esign_a"), json!("esign_b")] {
-            for is_mandatory in [false, true] {
-                let fields = json!({ "agreementType": agreement_type, "isMandatorySigning": is_mandatory });
-                let step = house.step("agreement", fields).await;
-                assert_eq!(house.step_view(step, "en").await["isSignatureRequired"], is_mandatory);
-                let saved = house.answer(step, json!({ "isAccepted": true })).await.data();
-                assert_eq!(saved["state"], if is_mandatory { "todo" } else { "done" }, "{agreement_type}");
-                let saved = house.answer(step, json!({ "isAccepted": true, "signedName": "Ada L" })).await.data();
-                assert_eq!(saved["state"], "done", "{agreement_type}");
-            }
-        }
-    }
+on_both!(a_retake_here_waits_for_another_result, uploads());
+async fn a_retake_here_waits_for_another_result(app: App) {
+    let house = House::build(&app).await;
+    house
+        .update_portal(house.portal, json!({ "isManualReviewEnabled": false }))
+        .await;
+    let step = house
+        .step(
+            "identity_check",
+            json!({ "identityFlagPolicy": { "face_mismatch": "fail" } }),
+        )
+        .await;
+    upload(&house, step, Some("passport")).await;
+    house.submit().await.data();
+    assert_eq!(house.status().await, "approved");
+    app.clock.advance(Duration::from_secs(60));
+    report(
+        &house,
+        step,
+        json!({ "status": "failed", "checks": ["face_mismatch"] }),
+    )
+    .await;
+    assert_eq!(
+        (state(&house, step).await, house.status().await),
+        ("action_required".into(), "changes_requested".into())
+    );
+    house.submit().await.error(409);
+    app.clock.advance(Duration::from_secs(60));
+    upload(&house, step, Some("selfie")).await;
+    assert_eq!(state(&house, step).await, "pending");
+    assert_eq!(house.submit().await.data()["status"], "in_review");
+    report(&house, step, json!({ "status": "completed" })).await;
+    assert_eq!(
+        (state(&house, step).await, house.status().await),
+        ("done".into(), "approved".into())
+    );
+}
 
-    async fn an_agreement_without_a_text_is_signed_at_its_provider(app: App) {
-        let house = House::build(&app).await;
-        house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
-        let elsewhere = json!({ "contractTemplateText": null, "esignBTemplateId": "b-1" });
-        let step = house.step("agreement", elsewhere.clone()).await;
-        assert_eq!(state(&house, step).await, "todo");
-        let view = house.step_view(step, "en").await;
-        assert_eq!(view["agreement"], json!({ "title": null, "subtitle": null, "text": null, "isSignedElsewhere": true }));
-        assert_eq!(house.answer(step, json!({ "isAccepted": true })).await.data()["state"], "pending", "the guest has seen it");
-        let signed = house.step("agreement", with(elsewhere, json!({ "isMandatorySigning": true }))).await;
-        house.answer(signed, json!({ "isAccepted": true, "signedName": "Ada L" })).await.data();
-        for status in ["pending", "action_required", "failed"] {
-            report(&house, signed, json!({ "status": status })).await;
-            house.submit().await.error(409);
-        }
-        report(&house, signed, json!({ "status": "completed" })).await;
-        assert_eq!(state(&house, signed).await, "done");
-        assert_eq!(house.submit().await.data()["status"], "in_review");
-        report(&house, step, json!({ "status": "completed" })).await;
-        assert_eq!(house.status().await, "approved");
-    }
-
-    async fn an_agreement_has_the_title_of_its_provider(app: App) {
-        let house = House::build(&app).await;
-        let text = async |english: &str, spanish: &str| {
-            let body = json!({ "sourceTable": "precheck_step_detail", "text": english });
-            let text = id(&house.api.post("/translations", body).await.data()["id"]);
-            house.api.ok(Method::PUT, &format!("/translations/{text}/entries/es"), Some(json!({ "text": spanish }))).await;
-            text
-        };
-        let texts = json!({
-            "esignATitleMlTextId": text("Sign A", "Firma A").await, "esignASubtitleMlTextId": text("Below A", "Debajo A").await,
-            "esignBHeadingMlTextId": text("Sign B", "Firma B").await, "esignBSubtitleMlTextId": text("Below B", "Debajo B").await,
-        });
-        for (fields, expected) in [
-            (json!({ "agreementType": "esign_a" }), [json!("Firma A"), json!("Debajo A")]),
-            (json!({ "agreementType": "esign_b", "esignATemplateId": "a-1" }), [json!("Firma B"), json!("Debajo B")]),
-            (json!({ "esignATemplateId": "a-1", "esignBTemplateId": "b-1" }), [json!("Firma A"), json!("Debajo A")]),
-            (json!({ "esignBTemplateId": "b-1" }), [json!("Firma B"), json!("Debajo B")]),
-            (json!({}), [Value::Null, Value::Null]),
-            (json!({ "agreementType": "text", "esignATemplateId": "a-1" }), [Value::Null, Value::Null]),
-        ] {
-            let step = house.step("agreement", with(texts.clone(), fields.clone())).await;
-            let agreement = house.step_view(step, "es").await["agreement"].clone();
-            assert_eq!([&agreement["title"], &agreement["subtitle"]], [&expected[0], &expected[1]], "{fields}");
-            assert_eq!((&agreement["text"], &agreement["isSignedElsewhere"]), (&json!("No parties."), &json!(false)));
-        }
-    }
-
-    async fn a_report_locks_the_type_of_its_step(app: App) {
-        let house = House::build(&app).await;
-        let step = house.step("screen_and_protect", json!({})).await;
-        report(&house, step, json!({ "status": "pending" })).await;
-        let refused = house.update(step, json!({ "stepType": "main" })).await.error(409);
-        assert_eq!(refused["message"], "PRECHECK_STEP_TYPE_LOCKED");
-    }
-
-    async fn a_stay_without_steps_needs_nothing_from_the_guest(app: App) {
-        let house = House::build(&app).await;
-        let hidden = house.step("main", json!({ "minLos": 30 })).await;
-        let precheckin = house.precheckin().await;
-        assert_eq!((&precheckin["isEnabled"], &precheckin["promptMessage"]), (&json!(true), &Value::Null));
-        let refused = house.submit().await.error(409);
-        assert_eq!(refused["message"], "This stay is asked for nothing, so there is nothing to submit.");
-        assert_eq!(house.status().await, "not_started");
-        house.update(hidden, json!({ "minLos": 0 })).await.data();
-        assert!(house.precheckin().await["promptMessage"].is_string());
-    }
-
-    async fn a_retake_here_waits_for_another_result(app: App, uploads()) {
-        let house = House::build(&app).await;
-        house.update_portal(house.portal, json!({ "isManualReviewEnabled": false })).await;
-        let step = house.step("identity_check", json!({ "identityFlagPolicy": { "face_mismatch": "fail" } })).await;
-        upload(&house, step, Some("passport")).await;
-        house.submit().await.data();
-        assert_eq!(house.status().await, "approved");
-        app.clock.advance(Duration::from_secs(60));
-        report(&house, step, json!({ "status": "failed", "checks": ["face_mismatch"] })).await;
-        assert_eq!((state(&house, step).await, house.status().await), ("action_required".into(), "changes_requested".into()));
-        house.submit().await.error(409);
-        app.clock.advance(Duration::from_secs(60));
-        upload(&house, step, Some("selfie")).await;
-        assert_eq!(state(&house, step).await, "pending");
-        assert_eq!(house.submit().await.data()["status"], "in_review");
-        report(&house, step, json!({ "status": "completed" })).await;
-        assert_eq!((state(&house, step).await, house.status().await), ("done".into(), "approved".into()));
-    }
-
-    /// Staff and the platform read the same state as the guest.
-    async fn every_reader_sees_the_state(app: App) {
-        let house = House::build(&app).await;
-        let step = house.step("background_check", json!({})).await;
-        house.answer(step, json!({ "isAccepted": true })).await.data();
-        assert_eq!(read(&house).await["steps"][0]["state"], "pending");
-        assert_eq!(house.submission().await["steps"][0]["state"], "pending");
-        // A preview shows the progress of a stay, but none of the guest's answers.
-        let path = format!("/portals/{}/guest-view", house.portal);
-        let view = house.api.post(&path, json!({ "reservationId": house.stay })).await.data();
-        let shown = &view["precheckin"]["steps"][0];
-        assert_eq!((&shown["state"], shown.get("answers")), (&json!("pending"), None));
-        house.org.put_record("reservation", house.stay, with(reservation(Some(house.flat)), json!({ "status": "cancelled" }))).await;
-        report(&house, step, json!({ "status": "completed" })).await;
-    }
+on_both!(every_reader_sees_the_state);
+/// Staff and the platform read the same state as the guest.
+async fn every_reader_sees_the_state(app: App) {
+    let house = House::build(&app).await;
+    let step = house.step("background_check", json!({})).await;
+    house
+        .answer(step, json!({ "isAccepted": true }))
+        .await
+        .data();
+    assert_eq!(read(&house).await["steps"][0]["state"], "pending");
+    assert_eq!(house.submission().await["steps"][0]["state"], "pending");
+    // A preview shows the progress of a stay, but none of the guest's answers.
+    let path = format!("/portals/{}/guest-view", house.portal);
+    let view = house
+        .api
+        .post(&path, json!({ "reservationId": house.stay }))
+        .await
+        .data();
+    let shown = &view["precheckin"]["steps"][0];
+    assert_eq!(
+        (&shown["state"], shown.get("answers")),
+        (&json!("pending"), None)
+    );
+    house
+        .org
+        .put_record(
+            "reservation",
+            house.stay,
+            with(
+                reservation(Some(house.flat)),
+                json!({ "status": "cancelled" }),
+            ),
+        )
+        .await;
+    report(&house, step, json!({ "status": "completed" })).await;
 }
 
 /// Without file storage the guest cannot upload documents, so saving the identity check completes

@@ -77,49 +77,97 @@ fn assert_is_text(page: &str, at: &str) {
     }
 }
 
-on_both! {
-    async fn stored_texts_are_escaped_on_every_page(app: App, WEBHOOKS, KEYS, uploads()) {
-        let things = Things::make(&app, ATTEMPT).await;
-        let mut silent = BTreeSet::new();
-        for at in all_pages(&things) {
-            for language in ["en", "fr"] {
-                let response = things.browser.send(things.browser.request(Method::GET, &at).header("accept-language", language)).await;
-                assert_eq!(response.status, 200, "{at}: {}", response.body);
-                let page = html(&response);
-                assert_is_text(&page, &at);
-                // The organization's name is on every page. Most pages show other texts as well.
-                if plain(&page).matches("<img src=data:x").count() <= 2 {
-                    silent.insert(at.clone());
-                }
+on_both!(
+    stored_texts_are_escaped_on_every_page,
+    WEBHOOKS,
+    KEYS,
+    uploads()
+);
+async fn stored_texts_are_escaped_on_every_page(app: App) {
+    let things = Things::make(&app, ATTEMPT).await;
+    let mut silent = BTreeSet::new();
+    for at in all_pages(&things) {
+        for language in ["en", "fr"] {
+            let response = things
+                .browser
+                .send(
+                    things
+                        .browser
+                        .request(Method::GET, &at)
+                        .header("accept-language", language),
+                )
+                .await;
+            assert_eq!(response.status, 200, "{at}: {}", response.body);
+            let page = html(&response);
+            assert_is_text(&page, &at);
+            // The organization's name is on every page. Most pages show other texts as well.
+            if plain(&page).matches("<img src=data:x").count() <= 2 {
+                silent.insert(at.clone());
             }
         }
-        let may_be_silent = |at: &String| WITHOUT_STORED_TEXT.contains(&at.as_str()) || ["/new", "/webhooks", "/why"].iter().any(|part| at.contains(part));
-        assert!(silent.iter().all(may_be_silent), "nothing of it is shown at {silent:?}");
     }
+    let may_be_silent = |at: &String| {
+        WITHOUT_STORED_TEXT.contains(&at.as_str())
+            || ["/new", "/webhooks", "/why"]
+                .iter()
+                .any(|part| at.contains(part))
+    };
+    assert!(
+        silent.iter().all(may_be_silent),
+        "nothing of it is shown at {silent:?}"
+    );
+}
 
-    async fn refused_input_is_escaped(app: App, WEBHOOKS, KEYS, uploads()) {
-        let things = Things::make(&app, "Casa").await;
-        for address in addresses().filter(|address| address.method == Method::GET) {
-            for at in things.at(&address) {
-                let page = page(&things.browser, &at).await;
-                let own = page.split("<form method=\"post\" action=\"").skip(1).map(|rest| plain(rest.split('"').next().unwrap()));
-                let own = own.filter(|action| !["/language", "/sign-out", "/remove", "/delete", "/end", "/approve"].iter().any(|end| action.split('?').next().unwrap().ends_with(end)));
-                for action in own.collect::<BTreeSet<_>>() {
-                    let mut form = Form::of(&page, &action);
-                    let kept = ["form", "key", "base", "updatedAt"];
-                    for (name, value) in &mut form.fields {
-                        if !kept.contains(&name.as_str()) {
-                            // The text is longer than any field allows, so every validated field is
-                            // refused.
-                            *value = if matches!(name.rsplit('.').next(), Some("id" | "key")) && name.contains('.') { ATTEMPT.to_owned() } else { ATTEMPT.repeat(400) };
-                        }
+on_both!(refused_input_is_escaped, WEBHOOKS, KEYS, uploads());
+async fn refused_input_is_escaped(app: App) {
+    let things = Things::make(&app, "Casa").await;
+    for address in addresses().filter(|address| address.method == Method::GET) {
+        for at in things.at(&address) {
+            let page = page(&things.browser, &at).await;
+            let own = page
+                .split("<form method=\"post\" action=\"")
+                .skip(1)
+                .map(|rest| plain(rest.split('"').next().unwrap()));
+            let own = own.filter(|action| {
+                ![
+                    "/language",
+                    "/sign-out",
+                    "/remove",
+                    "/delete",
+                    "/end",
+                    "/approve",
+                ]
+                .iter()
+                .any(|end| action.split('?').next().unwrap().ends_with(end))
+            });
+            for action in own.collect::<BTreeSet<_>>() {
+                let mut form = Form::of(&page, &action);
+                let kept = ["form", "key", "base", "updatedAt"];
+                for (name, value) in &mut form.fields {
+                    if !kept.contains(&name.as_str()) {
+                        // The text is longer than any field allows, so every validated field is
+                        // refused.
+                        *value = if matches!(name.rsplit('.').next(), Some("id" | "key"))
+                            && name.contains('.')
+                        {
+                            ATTEMPT.to_owned()
+                        } else {
+                            ATTEMPT.repeat(400)
+                        };
                     }
-                    let response = form.send(&things.browser).await;
-                    if response.status != 303 {
-                        let again = response.body.as_str().unwrap_or_else(|| panic!("{action}: {}", response.body));
-                        assert!(matches!(response.status, 200 | 400 | 404 | 409 | 422), "{action}: {}", response.status);
-                        assert_is_text(again, &action);
-                    }
+                }
+                let response = form.send(&things.browser).await;
+                if response.status != 303 {
+                    let again = response
+                        .body
+                        .as_str()
+                        .unwrap_or_else(|| panic!("{action}: {}", response.body));
+                    assert!(
+                        matches!(response.status, 200 | 400 | 404 | 409 | 422),
+                        "{action}: {}",
+                        response.status
+                    );
+                    assert_is_text(again, &action);
                 }
             }
         }

@@ -482,98 +482,197 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
     );
 }
 
-on_both! {
-    async fn pages_and_forms_allow_exactly_what_the_api_allows(app: App, WEBHOOKS, KEYS, uploads()) {
-        let mut things = Things::make(&app, "Casa").await;
-        let shown = Shown::to(&things).await;
-        let posts = addresses().filter(writes);
-        let unseen: Vec<_> = posts.filter(|address| !shown.forms.contains_key(address.name)).map(|address| address.name).collect();
-        assert!(unseen.is_empty(), "no page has a form for {unseen:?}");
-        let elsewhere = things.house.org.property(None, &[]).await;
-        let mut sets: Vec<(String, Vec<Permission>, Option<Vec<Uuid>>)> = vec![
-            ("nobody".into(), vec![], None),
-            ("everybody".into(), Permission::VARIANTS.to_vec(), None),
-            ("limited to the flat".into(), Permission::VARIANTS.to_vec(), Some(vec![things.house.flat])),
-            ("limited to another flat".into(), Permission::VARIANTS.to_vec(), Some(vec![elsewhere])),
-            ("limited to nothing".into(), Permission::VARIANTS.to_vec(), Some(vec![])),
-        ];
-        for permission in Permission::VARIANTS {
-            sets.push((permission.as_ref().to_owned(), vec![*permission], None));
-            let others = Permission::VARIANTS.iter().copied().filter(|other| other != permission).collect();
-            sets.push((format!("all but {}", permission.as_ref()), others, None));
-        }
-        for (name, permissions, properties) in sets {
-            let mut member = MatrixMember::new(&things, &name, &permissions, properties.as_deref()).await;
-            check(&mut things, &shown, &mut member).await;
+on_both!(
+    pages_and_forms_allow_exactly_what_the_api_allows,
+    WEBHOOKS,
+    KEYS,
+    uploads()
+);
+async fn pages_and_forms_allow_exactly_what_the_api_allows(app: App) {
+    let mut things = Things::make(&app, "Casa").await;
+    let shown = Shown::to(&things).await;
+    let posts = addresses().filter(writes);
+    let unseen: Vec<_> = posts
+        .filter(|address| !shown.forms.contains_key(address.name))
+        .map(|address| address.name)
+        .collect();
+    assert!(unseen.is_empty(), "no page has a form for {unseen:?}");
+    let elsewhere = things.house.org.property(None, &[]).await;
+    let mut sets: Vec<(String, Vec<Permission>, Option<Vec<Uuid>>)> = vec![
+        ("nobody".into(), vec![], None),
+        ("everybody".into(), Permission::VARIANTS.to_vec(), None),
+        (
+            "limited to the flat".into(),
+            Permission::VARIANTS.to_vec(),
+            Some(vec![things.house.flat]),
+        ),
+        (
+            "limited to another flat".into(),
+            Permission::VARIANTS.to_vec(),
+            Some(vec![elsewhere]),
+        ),
+        (
+            "limited to nothing".into(),
+            Permission::VARIANTS.to_vec(),
+            Some(vec![]),
+        ),
+    ];
+    for permission in Permission::VARIANTS {
+        sets.push((permission.as_ref().to_owned(), vec![*permission], None));
+        let others = Permission::VARIANTS
+            .iter()
+            .copied()
+            .filter(|other| other != permission)
+            .collect();
+        sets.push((format!("all but {}", permission.as_ref()), others, None));
+    }
+    for (name, permissions, properties) in sets {
+        let mut member =
+            MatrixMember::new(&things, &name, &permissions, properties.as_deref()).await;
+        check(&mut things, &shown, &mut member).await;
+    }
+}
+
+on_both!(
+    no_address_shows_data_of_another_organization,
+    WEBHOOKS,
+    KEYS,
+    uploads()
+);
+async fn no_address_shows_data_of_another_organization(app: App) {
+    let theirs = Things::make(&app, "Theirs").await;
+    let org = app.org().await;
+    let browser = marta(&org).await;
+    let form = field(&html(&browser.get("/console").await), "form");
+    let before = newest_entry(&theirs.house.api).await;
+    for address in
+        addresses().filter(|address| address.path.contains('{') || address.path.ends_with("/end"))
+    {
+        for at in theirs.at(&address) {
+            let response = if address.method == Method::GET {
+                browser.get(&at).await
+            } else {
+                let mut fields = vec![("form", form.as_str()), ("was.en", "Theirs")];
+                fields.extend(TYPED);
+                browser.post(&at, &fields).await
+            };
+            assert_eq!(
+                response.status, 404,
+                "{} {at}: {}",
+                address.method, response.body
+            );
+            assert!(!html(&response).contains("Theirs"), "{at}");
         }
     }
+    // Ids of another organization in a query show no data either.
+    let (portal, flat, stay) = (theirs.house.portal, theirs.house.flat, theirs.house.stay);
+    for query in [
+        format!("/console/steps?portal={portal}"),
+        format!("/console/stays?propertyId={flat}&flat=x"),
+        format!("/console/submissions?status=all&propertyId={flat}"),
+        format!("/console/audit?target={stay}"),
+        "/console/search?query=Theirs".to_owned(),
+    ] {
+        let response = browser.get(&query).await;
+        assert!(
+            !response
+                .body
+                .to_string()
+                .replace("query=Theirs", "")
+                .replace("value=\"Theirs\"", "")
+                .contains(&format!("/{stay}")),
+            "{query}: {}",
+            response.body
+        );
+    }
+    assert_eq!(newest_entry(&theirs.house.api).await, before);
+}
 
-    async fn no_address_shows_data_of_another_organization(app: App, WEBHOOKS, KEYS, uploads()) {
-        let theirs = Things::make(&app, "Theirs").await;
-        let org = app.org().await;
-        let browser = marta(&org).await;
-        let form = field(&html(&browser.get("/console").await), "form");
-        let before = newest_entry(&theirs.house.api).await;
-        for address in addresses().filter(|address| address.path.contains('{') || address.path.ends_with("/end")) {
-            for at in theirs.at(&address) {
-                let response = if address.method == Method::GET {
-                    browser.get(&at).await
+on_both!(
+    every_form_needs_the_token_of_its_session,
+    WEBHOOKS,
+    KEYS,
+    uploads()
+);
+async fn every_form_needs_the_token_of_its_session(app: App) {
+    let things = Things::make(&app, "Casa").await;
+    let foreign = field(
+        &html(&marta(&things.house.org).await.get("/console").await),
+        "form",
+    );
+    let own = field(&html(&things.browser.get("/console").await), "form");
+    let mut changed = own.clone();
+    changed.replace_range(..1, if own.starts_with('A') { "B" } else { "A" });
+    let before = newest_entry(&things.house.api).await;
+    for address in addresses().filter(|address| address.method == Method::POST) {
+        for at in things.at(&address) {
+            for token in [None, Some(""), Some("x"), Some(&*foreign), Some(&*changed)] {
+                let fields: Vec<(&str, &str)> = token
+                    .map(|token| ("form", token))
+                    .into_iter()
+                    .chain(TYPED)
+                    .collect();
+                let response = things.browser.post(&at, &fields).await;
+                assert_eq!(response.status, 403, "{at} {token:?}: {}", response.body);
+                assert!(
+                    html(&response).contains("This form does not belong to your session"),
+                    "{at}"
+                );
+            }
+        }
+    }
+    assert_eq!(newest_entry(&things.house.api).await, before);
+}
+
+on_both!(
+    every_address_redirects_visitors_to_the_sign_in,
+    WEBHOOKS,
+    KEYS,
+    uploads()
+);
+async fn every_address_redirects_visitors_to_the_sign_in(app: App) {
+    let things = Things::make(&app, "Casa").await;
+    let nobody = Browser::new(&app);
+    for address in addresses() {
+        for at in things.at(&address) {
+            let request = nobody.request(address.method.clone(), &at);
+            // The console does not save the input of a cross-site request for after the
+            // sign-in.
+            let typed = form_urlencoded::Serializer::new(String::new())
+                .extend_pairs(TYPED)
+                .finish();
+            let posted = |request: RequestBuilder| {
+                request
+                    .header("sec-fetch-site", "cross-site")
+                    .header("content-type", "application/x-www-form-urlencoded")
+                    .body(typed)
+            };
+            let response = nobody
+                .send(if address.method == Method::POST {
+                    posted(request)
                 } else {
-                    let mut fields = vec![("form", form.as_str()), ("was.en", "Theirs")];
-                    fields.extend(TYPED);
-                    browser.post(&at, &fields).await
-                };
-                assert_eq!(response.status, 404, "{} {at}: {}", address.method, response.body);
-                assert!(!html(&response).contains("Theirs"), "{at}");
-            }
-        }
-        // Ids of another organization in a query show no data either.
-        let (portal, flat, stay) = (theirs.house.portal, theirs.house.flat, theirs.house.stay);
-        for query in [format!("/console/steps?portal={portal}"), format!("/console/stays?propertyId={flat}&flat=x"), format!("/console/submissions?status=all&propertyId={flat}"), format!("/console/audit?target={stay}"), "/console/search?query=Theirs".to_owned()] {
-            let response = browser.get(&query).await;
-            assert!(!response.body.to_string().replace("query=Theirs", "").replace("value=\"Theirs\"", "").contains(&format!("/{stay}")), "{query}: {}", response.body);
-        }
-        assert_eq!(newest_entry(&theirs.house.api).await, before);
-    }
-
-    async fn every_form_needs_the_token_of_its_session(app: App, WEBHOOKS, KEYS, uploads()) {
-        let things = Things::make(&app, "Casa").await;
-        let foreign = field(&html(&marta(&things.house.org).await.get("/console").await), "form");
-        let own = field(&html(&things.browser.get("/console").await), "form");
-        let mut changed = own.clone();
-        changed.replace_range(..1, if own.starts_with('A') { "B" } else { "A" });
-        let before = newest_entry(&things.house.api).await;
-        for address in addresses().filter(|address| address.method == Method::POST) {
-            for at in things.at(&address) {
-                for token in [None, Some(""), Some("x"), Some(&*foreign), Some(&*changed)] {
-                    let fields: Vec<(&str, &str)> = token.map(|token| ("form", token)).into_iter().chain(TYPED).collect();
-                    let response = things.browser.post(&at, &fields).await;
-                    assert_eq!(response.status, 403, "{at} {token:?}: {}", response.body);
-                    assert!(html(&response).contains("This form does not belong to your session"), "{at}");
-                }
-            }
-        }
-        assert_eq!(newest_entry(&things.house.api).await, before);
-    }
-
-    async fn every_address_redirects_visitors_to_the_sign_in(app: App, WEBHOOKS, KEYS, uploads()) {
-        let things = Things::make(&app, "Casa").await;
-        let nobody = Browser::new(&app);
-        for address in addresses() {
-            for at in things.at(&address) {
-                let request = nobody.request(address.method.clone(), &at);
-                // The console does not save the input of a cross-site request for after the
-                // sign-in.
-                let typed = form_urlencoded::Serializer::new(String::new()).extend_pairs(TYPED).finish();
-                let posted = |request: RequestBuilder| request.header("sec-fetch-site", "cross-site").header("content-type", "application/x-www-form-urlencoded").body(typed);
-                let response = nobody.send(if address.method == Method::POST { posted(request) } else { request }).await;
-                assert_eq!(response.status, 303, "{} {at}: {}", address.method, response.body);
-                assert!(response.header("location").unwrap().starts_with("/sign-in?return_to=%2Fconsole"), "{at}");
-                if address.method == Method::POST {
-                    let kept = nobody.post(&at, &TYPED).await;
-                    assert_eq!(kept.status, 401, "{at}");
-                    assert!(kept.body.as_str().unwrap().contains("Forced"), "what was typed is not lost: {at}");
-                }
+                    request
+                })
+                .await;
+            assert_eq!(
+                response.status, 303,
+                "{} {at}: {}",
+                address.method, response.body
+            );
+            assert!(
+                response
+                    .header("location")
+                    .unwrap()
+                    .starts_with("/sign-in?return_to=%2Fconsole"),
+                "{at}"
+            );
+            if address.method == Method::POST {
+                let kept = nobody.post(&at, &TYPED).await;
+                assert_eq!(kept.status, 401, "{at}");
+                assert!(
+                    kept.body.as_str().unwrap().contains("Forced"),
+                    "what was typed is not lost: {at}"
+                );
             }
         }
     }

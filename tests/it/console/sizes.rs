@@ -54,9 +54,17 @@ async fn organization_of_size<'a>(app: &'a App, size: &Size) -> Org<'a> {
     let (group, tag) = (org.group().await, org.tag().await);
     let flats: Vec<Uuid> = (0..size.flats).map(|_| new_id()).collect();
     let flat = |(number, id): (usize, &Uuid)| {
-        json!({ "kind": "property", "id": id, "data": {
-        "name": format!("Flat {number}"), "timezone": "Europe/Madrid", "country": "ES", "propertyGroupId": group, "tagIds": [tag],
-    } })
+        json!({
+            "kind": "property",
+            "id": id,
+            "data": {
+                "name": format!("Flat {number}"),
+                "timezone": "Europe/Madrid",
+                "country": "ES",
+                "propertyGroupId": group,
+                "tagIds": [tag],
+            },
+        })
     };
     let today = app.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let stay = |number: usize| {
@@ -91,13 +99,28 @@ async fn organization_of_size<'a>(app: &'a App, size: &Size) -> Org<'a> {
     )
     .await;
     for number in 0..size.steps {
-        let step = json!({ "stepType": "main", "nickname": format!("Step {number}"), "displayTitle": format!("Part {number}"), "isActive": true });
+        let step = json!({
+            "stepType": "main",
+            "nickname": format!("Step {number}"),
+            "displayTitle": format!("Part {number}"),
+            "isActive": true,
+        });
         let step = create("/precheck-steps", step).await;
-        let scope = json!({ "entityType": "precheck_step", "entityId": step, "propertyGroupIds": [group], "tagIds": [tag] });
+        let scope = json!({
+            "entityType": "precheck_step",
+            "entityId": step,
+            "propertyGroupIds": [group],
+            "tagIds": [tag],
+        });
         api.post("/entity-scopes/add", scope).await.data();
     }
     for number in 0..size.manuals {
-        let manual = json!({ "nickname": format!("Manual {number}"), "title": format!("Part {number}"), "description": "Press twice.", "manualCategoryId": category });
+        let manual = json!({
+            "nickname": format!("Manual {number}"),
+            "title": format!("Part {number}"),
+            "description": "Press twice.",
+            "manualCategoryId": category,
+        });
         create("/portal-manuals", manual).await;
     }
     org
@@ -163,18 +186,30 @@ async fn walk(app: &App, browser: &Browser) -> BTreeMap<String, u64> {
     heaviest
 }
 
-on_both! {
-    async fn pages_of_a_large_organization_need_no_more_statements(app: App) {
-        let (few, many) = (organization_of_size(&app, &FEW).await, organization_of_size(&app, &MANY).await);
-        let (few, many) = (walk(&app, &marta(&few).await).await, walk(&app, &marta(&many).await).await);
-        assert!(few.len() > 40, "{few:?}");
-        for (page_kind, statements) in &many {
-            // The list of the small organization may fit on one page. The test then compares a
-            // later page of the large organization with that page.
-            let of_few = few.get(page_kind).or_else(|| few.get(&page_kind.replace("from", ""))).copied().unwrap_or(*statements);
-            // In the small organization a cached response may have run few statements, so up to 12
-            // statements are always allowed.
-            assert!(*statements <= of_few.max(12), "{page_kind}: {statements} statements in place of {of_few}");
-        }
+on_both!(pages_of_a_large_organization_need_no_more_statements);
+async fn pages_of_a_large_organization_need_no_more_statements(app: App) {
+    let (few, many) = (
+        organization_of_size(&app, &FEW).await,
+        organization_of_size(&app, &MANY).await,
+    );
+    let (few, many) = (
+        walk(&app, &marta(&few).await).await,
+        walk(&app, &marta(&many).await).await,
+    );
+    assert!(few.len() > 40, "{few:?}");
+    for (page_kind, statements) in &many {
+        // The list of the small organization may fit on one page. The test then compares a
+        // later page of the large organization with that page.
+        let of_few = few
+            .get(page_kind)
+            .or_else(|| few.get(&page_kind.replace("from", "")))
+            .copied()
+            .unwrap_or(*statements);
+        // In the small organization a cached response may have run few statements, so up to 12
+        // statements are always allowed.
+        assert!(
+            *statements <= of_few.max(12),
+            "{page_kind}: {statements} statements in place of {of_few}"
+        );
     }
 }

@@ -81,7 +81,15 @@ impl<'a> Things<'a> {
         for (kind, record) in [("property_group", house.group), ("tag", house.tag)] {
             org.put_record(kind, record, json!({ "name": text })).await;
         }
-        let flat = json!({ "name": text, "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00", "propertyGroupId": house.group, "tagIds": [house.tag] });
+        let flat = json!({
+            "name": text,
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "checkInTime": "15:00",
+            "checkOutTime": "11:00",
+            "propertyGroupId": house.group,
+            "tagIds": [house.tag],
+        });
         org.put_record("property", house.flat, flat).await;
         for kind in ["fee_product", "background_check_account", "custom_field"] {
             org.record(kind, json!({ "name": text })).await;
@@ -91,14 +99,27 @@ impl<'a> Things<'a> {
             json!({ "name": text, "isActive": true, "isDefault": true }),
         )
         .await;
-        let branding =
-            create("/portal-brandings", json!({ "name": text, "nickname": text, "calloutMessage": text, "primaryColor": "#0E7490" })).await;
+        let branding = create(
+            "/portal-brandings",
+            json!({
+                "name": text,
+                "nickname": text,
+                "calloutMessage": text,
+                "primaryColor": "#0E7490",
+            }),
+        )
+        .await;
         house
             .update_portal(
                 house.portal,
                 json!({
-                    "name": text, "brandingId": branding, "supportNotes": text, "specialOfferTitle": text, "specialOfferCtaText": text,
-                    "precheckinPromptMessage": text, "isManualReviewEnabled": true,
+                    "name": text,
+                    "brandingId": branding,
+                    "supportNotes": text,
+                    "specialOfferTitle": text,
+                    "specialOfferCtaText": text,
+                    "precheckinPromptMessage": text,
+                    "isManualReviewEnabled": true,
                 }),
             )
             .await;
@@ -107,7 +128,11 @@ impl<'a> Things<'a> {
                 "add",
                 "portal_settings",
                 house.portal,
-                json!({ "propertyIds": [house.flat], "propertyGroupIds": [house.group], "tagIds": [house.tag] }),
+                json!({
+                    "propertyIds": [house.flat],
+                    "propertyGroupIds": [house.group],
+                    "tagIds": [house.tag],
+                }),
             )
             .await;
         let agreement = house
@@ -127,7 +152,14 @@ impl<'a> Things<'a> {
             house.text(&[("en", text), ("es", text)]).await,
             house.text(&[("en", text)]).await,
         );
-        let asked = json!([{ "kind": "single_select", "textMlTextId": question, "options": [{ "nameMlTextId": option }] }, { "kind": "free_form_input", "textMlTextId": question }]);
+        let asked = json!([
+            {
+                "kind": "single_select",
+                "textMlTextId": question,
+                "options": [{ "nameMlTextId": option }],
+            },
+            { "kind": "free_form_input", "textMlTextId": question },
+        ]);
         let questions = house
             .step(
                 "additional_questions",
@@ -137,7 +169,13 @@ impl<'a> Things<'a> {
         // Another system completes these steps. Their rules exclude the source of the stay, so that
         // they do not block its submission. There are two, because a step can move only past a step
         // of the same type.
-        let deposit = json!({ "nickname": text, "displayTitle": text, "excludedSources": [text], "inclusionType": "all_except_selected", "isSecurityDepositEnabled": true });
+        let deposit = json!({
+            "nickname": text,
+            "displayTitle": text,
+            "excludedSources": [text],
+            "inclusionType": "all_except_selected",
+            "isSecurityDepositEnabled": true,
+        });
         house.step("damage_deposit", deposit.clone()).await;
         let step = house.step("damage_deposit", deposit).await;
         house
@@ -155,8 +193,19 @@ impl<'a> Things<'a> {
         )
         .await;
         let manual = api.post("/portal-manuals", json!({
-            "nickname": text, "title": text, "description": text, "internalDescription": text, "iconName": "wifi", "manualCategoryId": category, "isActive": true,
-            "visibilityRules": [{ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2027-06-01", "endDate": "2027-08-31" }] }],
+            "nickname": text,
+            "title": text,
+            "description": text,
+            "internalDescription": text,
+            "iconName": "wifi",
+            "manualCategoryId": category,
+            "isActive": true,
+            "visibilityRules": [
+                {
+                    "ruleCategory": "seasonal",
+                    "seasonalWindows": [{ "startDate": "2027-06-01", "endDate": "2027-08-31" }],
+                },
+            ],
         })).await.data();
         let (manual, title) = (id(&manual["id"]), id(&manual["titleId"]));
         house
@@ -186,9 +235,20 @@ impl<'a> Things<'a> {
             }
         }
         let member = new_id();
-        house.org.put(&format!("/members/{member}"), json!({
-            "name": text, "email": "ada@example.com", "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true, "isTwoFactorEnrolled": true,
-        })).await;
+        house
+            .org
+            .put(
+                &format!("/members/{member}"),
+                json!({
+                    "name": text,
+                    "email": "ada@example.com",
+                    "permissions": Permission::VARIANTS,
+                    "propertyIds": null,
+                    "isActive": true,
+                    "isTwoFactorEnrolled": true,
+                }),
+            )
+            .await;
         connect(&house.org, member).await;
         let browser = signed_in(&house.org, member).await;
         let (webhook, delivery) = subscribed(&browser, "task.created").await.unwrap();
@@ -213,7 +273,11 @@ impl<'a> Things<'a> {
         api.post("/records", json!({ "records": [record] }))
             .await
             .data();
-        let feed = json!({ "propertyId": house.flat, "url": "https://127.0.0.1:9/feed.ics", "channel": text });
+        let feed = json!({
+            "propertyId": house.flat,
+            "url": "https://127.0.0.1:9/feed.ics",
+            "channel": text,
+        });
         let feed = id(&house.api.post("/calendar-feeds", feed).await.data()["id"]);
         Self {
             feed,
@@ -341,7 +405,10 @@ pub async fn submitted_stay(
         .unwrap()
         .clone();
     let (first, free) = (&view["questions"][0], &view["questions"][1]);
-    let answers = json!({ first["id"].as_str().unwrap(): { "optionIds": [first["options"][0]["id"]] }, free["id"].as_str().unwrap(): { "text": text } });
+    let answers = json!({
+        first["id"].as_str().unwrap(): { "optionIds": [first["options"][0]["id"]] },
+        free["id"].as_str().unwrap(): { "text": text },
+    });
     put(format!("/steps/{questions}"), json!({ "answers": answers })).await;
     let name = text.replace('"', "");
     let parts: [(&str, Option<&str>, &[u8]); 2] = [

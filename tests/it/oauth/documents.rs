@@ -12,7 +12,12 @@ use crate::support::App;
 const REDIRECT: &str = "https://notes.example/cb";
 
 fn document(url: &str) -> Value {
-    json!({ "client_id": url, "client_name": "Notes", "redirect_uris": [REDIRECT, "cursor://x/cb"], "token_endpoint_auth_method": "none" })
+    json!({
+        "client_id": url,
+        "client_name": "Notes",
+        "redirect_uris": [REDIRECT, "cursor://x/cb"],
+        "token_endpoint_auth_method": "none",
+    })
 }
 
 /// Checks that the member gets an error page. The page says that the service cannot check the
@@ -140,21 +145,26 @@ async fn an_invalid_client_document_is_refused() {
             ("/no-http", Page::Raw("hello".into())),
             (
                 "/secret.json",
-                Page::json(
-                    &json!({ "client_id": format!("{}/secret.json", site.base), "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "client_secret_basic" }),
-                ),
+                Page::json(&json!({
+                    "client_id": format!("{}/secret.json", site.base),
+                    "redirect_uris": [REDIRECT],
+                    "token_endpoint_auth_method": "client_secret_basic",
+                })),
             ),
             (
                 "/nul.json",
-                Page::json(
-                    &json!({ "client_id": format!("{}/nul.json", site.base), "client_name": "a\u{0}", "redirect_uris": [REDIRECT] }),
-                ),
+                Page::json(&json!({
+                    "client_id": format!("{}/nul.json", site.base),
+                    "client_name": "a\u{0}",
+                    "redirect_uris": [REDIRECT],
+                })),
             ),
             (
                 "/nowhere.json",
-                Page::json(
-                    &json!({ "client_id": format!("{}/nowhere.json", site.base), "redirect_uris": ["javascript:alert(1)"] }),
-                ),
+                Page::json(&json!({
+                    "client_id": format!("{}/nowhere.json", site.base),
+                    "redirect_uris": ["javascript:alert(1)"],
+                })),
             ),
             (
                 "/created.json",

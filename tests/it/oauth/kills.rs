@@ -129,7 +129,8 @@ impl NodeHouse {
     /// Returns whether a code has been exchanged, and the numbers of refresh and access tokens of
     /// its grant. Returns `None` if the grant does not exist any more.
     async fn grant_state(&self, code: &str) -> Option<(bool, i64, i64)> {
-        let text = "select exchanged_at is not null, (select count(*) from oauth_refresh_token r where r.grant_id = g.id),
+        let text = "select exchanged_at is not null,
+            (select count(*) from oauth_refresh_token r where r.grant_id = g.id),
             (select count(*) from access_token t where t.grant_id = g.id) from oauth_grant g where code_hash = ?1";
         let hash = Value::Bytes(access::hash(code));
         self.database
@@ -250,7 +251,8 @@ async fn a_killed_exchange_is_complete_or_not_started() {
     }
     let [before, between, after] = came;
     eprintln!(
-        "killed {before} times before the exchange was done, {between} after it and before its answer, {after} after that"
+        "killed {before} times before the exchange was done, {between} after it and before its \
+            answer, {after} after that"
     );
     assert!(before > 0, "{came:?}");
 }

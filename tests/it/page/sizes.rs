@@ -10,12 +10,15 @@ use crate::support::{App, choose_tls_provider};
 
 /// Words from which the test generates manuals. Random words compress worse than real text, so the
 /// test is strict.
-const WORDS: &str = "the a in of by at turn press hold pull close open leave take put wait left right behind below beside door key window \
-    wheel switch tap valve boiler router meter lift stairs kitchen bedroom balcony terrace cellar garage bin glass paper plastic towel linen \
-    pillow blanket oven hob fridge dishwasher kettle toaster shower drain heater thermostat socket lamp remote television speaker minutes \
-    seconds hours morning evening night quiet neighbours landlord market bakery pharmacy station platform tram bus ticket taxi airport \
-    harbour beach museum garden bridge corner street square number floor code card coin cash receipt deposit notice please never always \
-    only first then after before until again twice slowly gently firmly upwards downwards red green blue yellow white small large";
+const WORDS: &str = "the a in of by at turn press hold pull close open leave take put wait left \
+    right behind below beside door key window wheel switch tap valve boiler router meter lift \
+    stairs kitchen bedroom balcony terrace cellar garage bin glass paper plastic towel linen \
+    pillow blanket oven hob fridge dishwasher kettle toaster shower drain heater thermostat socket \
+    lamp remote television speaker minutes seconds hours morning evening night quiet neighbours \
+    landlord market bakery pharmacy station platform tram bus ticket taxi airport harbour beach \
+    museum garden bridge corner street square number floor code card coin cash receipt deposit \
+    notice please never always only first then after before until again twice slowly gently firmly \
+    upwards downwards red green blue yellow white small large";
 
 /// Returns the length of a page, uncompressed and compressed with gzip.
 async fn lengths(address: &str) -> (usize, usize) {
@@ -78,7 +81,15 @@ async fn a_page_with_30_manuals_and_20_steps_is_small() {
             "agreement",
             "main",
         ][number % 5];
-        house.step(step_type, json!({ "displayTitle": format!("{} {number}", written(3)), "nickname": format!("Step {number}") })).await;
+        house
+            .step(
+                step_type,
+                json!({
+                    "displayTitle": format!("{} {number}", written(3)),
+                    "nickname": format!("Step {number}"),
+                }),
+            )
+            .await;
     }
     let (plain, packed) = lengths(&format!("{}/stay/{}", app.base, house.token)).await;
     assert!(packed <= 25 << 10, "{plain} bytes, {packed} compressed");

@@ -169,9 +169,23 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
     let authority = WalletAuthority::new();
     let app = App::on_sqlite(&["--pass-certificate", &authority.usual("pass.pem", 2026)]).await;
     let house = House::build(&app).await;
-    let colours = json!({ "name": "Casa & Mar", "primaryColor": "#0E7490", "secondaryColor": "#155E75", "isDefault": true });
+    let colours = json!({
+        "name": "Casa & Mar",
+        "primaryColor": "#0E7490",
+        "secondaryColor": "#155E75",
+        "isDefault": true,
+    });
     house.api.post("/portal-brandings", colours).await.data();
-    let flat = json!({ "name": "Casa", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00", "address": "Passeig de Colom 1, Barcelona", "latitude": 41.38, "longitude": 2.17 });
+    let flat = json!({
+        "name": "Casa",
+        "timezone": "Europe/Madrid",
+        "country": "ES",
+        "checkInTime": "15:00",
+        "checkOutTime": "11:00",
+        "address": "Passeig de Colom 1, Barcelona",
+        "latitude": 41.38,
+        "longitude": 2.17,
+    });
     house.org.put_record("property", house.flat, flat).await;
     let bytes = pass(&app, &house, "?language=es").await.unwrap();
 
@@ -267,7 +281,9 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
         ),
         (
             "barcodes",
-            json!([{ "format": "PKBarcodeFormatQR", "message": url, "messageEncoding": "iso-8859-1" }]),
+            json!([
+                { "format": "PKBarcodeFormatQR", "message": url, "messageEncoding": "iso-8859-1" },
+            ]),
         ),
     ] {
         assert_eq!(message[field], value, "{field}");

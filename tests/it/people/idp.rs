@@ -259,8 +259,14 @@ impl Idp {
         };
         let now = self.clock.get().unwrap().now().as_second();
         let mut override_claims = json!({
-            "iss": self.issuer, "sub": "ada", "aud": CLIENT_ID, "exp": now + 300, "iat": now, "nonce": nonce,
-            "email": "ada@example.com", "email_verified": true,
+            "iss": self.issuer,
+            "sub": "ada",
+            "aud": CLIENT_ID,
+            "exp": now + 300,
+            "iat": now,
+            "nonce": nonce,
+            "email": "ada@example.com",
+            "email_verified": true,
         });
         for (name, value) in more.as_object().unwrap() {
             if value.is_null() {
@@ -313,8 +319,12 @@ async fn discovery(State(idp): State<Idp>) -> Response {
     };
     let issuer = &idp.issuer;
     let mut metadata = json!({
-        "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"), "token_endpoint": format!("{issuer}/token"),
-        "jwks_uri": format!("{issuer}/keys"), "response_types_supported": ["code"], "subject_types_supported": ["public"],
+        "issuer": issuer,
+        "authorization_endpoint": format!("{issuer}/authorize"),
+        "token_endpoint": format!("{issuer}/token"),
+        "jwks_uri": format!("{issuer}/keys"),
+        "response_types_supported": ["code"],
+        "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256", "EdDSA", "HS256", "none"],
     });
     for (name, value) in more.as_object().unwrap() {

@@ -246,7 +246,11 @@ pub fn fields(page: &str, name: &str) -> Vec<String> {
 /// Returns the fields of an active member with all permissions.
 pub fn member(email: &str) -> Value {
     json!({
-        "name": "Ada", "email": email, "permissions": Permission::VARIANTS, "propertyIds": null, "isActive": true,
+        "name": "Ada",
+        "email": email,
+        "permissions": Permission::VARIANTS,
+        "propertyIds": null,
+        "isActive": true,
         "isTwoFactorEnrolled": true,
     })
 }

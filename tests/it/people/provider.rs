@@ -333,9 +333,20 @@ async fn unused_invalid_metadata_does_not_prevent_a_sign_in() {
     for metadata in [
         json!({ "op_tos_uri": "", "op_policy_uri": "", "service_documentation": "" }),
         json!({ "op_tos_uri": 5, "registration_endpoint": "", "userinfo_endpoint": "" }),
-        json!({ "subject_types_supported": "public", "response_types_supported": {}, "claims_supported": [1] }),
-        json!({ "scopes_supported": null, "grant_types_supported": 5, "display_values_supported": "page" }),
-        json!({ "id_token_signing_alg_values_supported": ["RS256", 5, "XY99"], "acr_values_supported": 1 }),
+        json!({
+            "subject_types_supported": "public",
+            "response_types_supported": {},
+            "claims_supported": [1],
+        }),
+        json!({
+            "scopes_supported": null,
+            "grant_types_supported": 5,
+            "display_values_supported": "page",
+        }),
+        json!({
+            "id_token_signing_alg_values_supported": ["RS256", 5, "XY99"],
+            "acr_values_supported": 1,
+        }),
     ] {
         idp.override_metadata(metadata.clone());
         app.clock.advance(Duration::from_secs(301));

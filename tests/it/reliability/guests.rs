@@ -104,13 +104,34 @@ impl ChargesScene {
         stay["checkIn"] = json!("2999-12-11");
         stay["checkOut"] = json!("2999-12-15");
         let mut records = vec![
-            json!({ "kind": "property", "id": flat, "data": {
-                "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
-                "propertyGroupId": null, "tagIds": [],
-            } }),
-            json!({ "kind": "payment_account", "id": account, "data": { "name": "A", "isActive": true, "isDefault": true, "currency": "EUR" } }),
-            json!({ "kind": "fee_product", "id": product, "data": { "name": "Linen", "amountCents": 2_500, "currency": "EUR" } }),
-            json!({ "kind": "upsell", "id": extra, "data": { "name": "Breakfast", "priceCents": 900, "currency": "EUR" } }),
+            json!({
+                "kind": "property",
+                "id": flat,
+                "data": {
+                    "name": "Flat",
+                    "timezone": "Europe/Madrid",
+                    "country": "ES",
+                    "checkInTime": "15:00",
+                    "checkOutTime": "11:00",
+                    "propertyGroupId": null,
+                    "tagIds": [],
+                },
+            }),
+            json!({
+                "kind": "payment_account",
+                "id": account,
+                "data": { "name": "A", "isActive": true, "isDefault": true, "currency": "EUR" },
+            }),
+            json!({
+                "kind": "fee_product",
+                "id": product,
+                "data": { "name": "Linen", "amountCents": 2_500, "currency": "EUR" },
+            }),
+            json!({
+                "kind": "upsell",
+                "id": extra,
+                "data": { "name": "Breakfast", "priceCents": 900, "currency": "EUR" },
+            }),
         ];
         records.extend(
             ids.iter()
@@ -126,9 +147,17 @@ impl ChargesScene {
 
         let portal = json!({ "name": "P", "isDefault": true, "isCartAbandonmentEnabled": true });
         done(&api, Method::POST, "/api/v1/portals", portal).await;
-        let fees = json!({ "stepType": "mandatory_fee", "nickname": "Fees", "isActive": true, "feeProductIds": [product] });
+        let fees = json!({
+            "stepType": "mandatory_fee",
+            "nickname": "Fees",
+            "isActive": true,
+            "feeProductIds": [product],
+        });
         let deposit = json!({
-            "stepType": "damage_deposit", "nickname": "Deposit", "isActive": true, "isSecurityDepositEnabled": true,
+            "stepType": "damage_deposit",
+            "nickname": "Deposit",
+            "isActive": true,
+            "isSecurityDepositEnabled": true,
             "securityDepositAmountCents": 30_000,
         });
         let mut steps = Vec::new();
@@ -223,60 +252,79 @@ impl ChargesScene {
     }
 }
 
-on_each! {
-    async fn repeated_kills_report_each_submission_charge_and_cart_once(database_url: String) {
-        let mut server = start(&database_url);
-        let scene = Arc::new(ChargesScene::build(&server).await);
-        let acted = Arc::new(AtomicUsize::new(0));
-        let mut guests = JoinSet::new();
-        for guest in 0..GUESTS {
-            let (scene, acted) = (scene.clone(), acted.clone());
-            guests.spawn(async move {
-                for (_, token) in scene.stays.iter().skip(guest).step_by(GUESTS) {
-                    scene.act(token).await;
-                    acted.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        let mut kills = 0;
-        while acted.load(Ordering::Relaxed) < STAYS || kills < 3 {
-            // The delay before a kill differs between kills and between runs.
-            let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(kills * 7_919) % 401;
-            tokio::time::sleep(Duration::from_millis(200 + noise)).await;
-            server.kill();
-            server.assert_sound();
-            server = start(&database_url);
-            scene.platform.base.lock().unwrap().clone_from(&server.base);
-            kills += 1;
-        }
-        guests.join_all().await;
-
-        let charges = scene.charges().await;
-        for (stay, _) in &scene.stays {
-            let count = charges.iter().filter(|(_, of)| *of == stay.to_string()).count();
-            assert_eq!(count, 2, "the fee and the deposit of {stay}");
-        }
-        let began = Instant::now();
-        let mut reported = scene.notice_counts().await;
-        let is_all = |reported: &HashMap<(String, String), usize>| {
-            let carts = reported.keys().filter(|(kind, _)| kind == "cart_abandoned").count();
-            let due = reported.keys().filter(|(kind, _)| kind == "charge_due").count();
-            carts == STAYS && due == charges.len()
-        };
-        while !is_all(&reported) && began.elapsed() < LAST_NOTICE {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            reported = scene.notice_counts().await;
-        }
-        for (stay, _) in &scene.stays {
-            for kind in ["submitted", "cart_abandoned"] {
-                assert_eq!(reported.get(&(kind.to_owned(), stay.to_string())), Some(&1), "{kind} of {stay}");
+on_each!(repeated_kills_report_each_submission_charge_and_cart_once);
+async fn repeated_kills_report_each_submission_charge_and_cart_once(database_url: String) {
+    let mut server = start(&database_url);
+    let scene = Arc::new(ChargesScene::build(&server).await);
+    let acted = Arc::new(AtomicUsize::new(0));
+    let mut guests = JoinSet::new();
+    for guest in 0..GUESTS {
+        let (scene, acted) = (scene.clone(), acted.clone());
+        guests.spawn(async move {
+            for (_, token) in scene.stays.iter().skip(guest).step_by(GUESTS) {
+                scene.act(token).await;
+                acted.fetch_add(1, Ordering::Relaxed);
             }
-        }
-        for (charge, _) in &charges {
-            assert_eq!(reported.get(&("charge_due".to_owned(), charge.clone())), Some(&1), "{charge}");
-        }
-        server.assert_sound();
-        assert_intact(&database_url);
-        eprintln!("{database_url}: {kills} kills, {} charges", charges.len());
+        });
     }
+    let mut kills = 0;
+    while acted.load(Ordering::Relaxed) < STAYS || kills < 3 {
+        // The delay before a kill differs between kills and between runs.
+        let noise = u64::from(std::process::id())
+            .wrapping_mul(0x9e37_79b9)
+            .wrapping_add(kills * 7_919)
+            % 401;
+        tokio::time::sleep(Duration::from_millis(200 + noise)).await;
+        server.kill();
+        server.assert_sound();
+        server = start(&database_url);
+        scene.platform.base.lock().unwrap().clone_from(&server.base);
+        kills += 1;
+    }
+    guests.join_all().await;
+
+    let charges = scene.charges().await;
+    for (stay, _) in &scene.stays {
+        let count = charges
+            .iter()
+            .filter(|(_, of)| *of == stay.to_string())
+            .count();
+        assert_eq!(count, 2, "the fee and the deposit of {stay}");
+    }
+    let began = Instant::now();
+    let mut reported = scene.notice_counts().await;
+    let is_all = |reported: &HashMap<(String, String), usize>| {
+        let carts = reported
+            .keys()
+            .filter(|(kind, _)| kind == "cart_abandoned")
+            .count();
+        let due = reported
+            .keys()
+            .filter(|(kind, _)| kind == "charge_due")
+            .count();
+        carts == STAYS && due == charges.len()
+    };
+    while !is_all(&reported) && began.elapsed() < LAST_NOTICE {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        reported = scene.notice_counts().await;
+    }
+    for (stay, _) in &scene.stays {
+        for kind in ["submitted", "cart_abandoned"] {
+            assert_eq!(
+                reported.get(&(kind.to_owned(), stay.to_string())),
+                Some(&1),
+                "{kind} of {stay}"
+            );
+        }
+    }
+    for (charge, _) in &charges {
+        assert_eq!(
+            reported.get(&("charge_due".to_owned(), charge.clone())),
+            Some(&1),
+            "{charge}"
+        );
+    }
+    server.assert_sound();
+    assert_intact(&database_url);
+    eprintln!("{database_url}: {kills} kills, {} charges", charges.len());
 }

@@ -105,54 +105,81 @@ impl Progress {
     }
 }
 
-on_each! {
-    /// Kills the server about once a second under load. Acknowledged writes survive. The server
-    /// applies repeated requests with one key once, and gives each of them the first response.
-    async fn repeated_kills_lose_and_duplicate_no_writes(database_url: String) {
-        const WRITERS: usize = 16;
-        const KILLS: u64 = 3;
-        let (request_count, began) = (number("VESTIBULE_RELIABILITY_REQUESTS", 2_000), Instant::now());
-        let mut server = Process::start(&database_url);
-        let (client, course) = (Client::of(&server).await, Arc::new(Progress::default()));
-        let mut writers = JoinSet::new();
-        for writer in 0..WRITERS {
-            writers.spawn(course.clone().write_and_read(client.clone(), writer));
-        }
-        let mut kills = 0;
-        while kills < KILLS || course.final_response.load(Ordering::Relaxed) < request_count {
-            // The delay before a kill differs between kills and between runs.
-            let noise = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(kills * 7_919) % 601;
-            tokio::time::sleep(Duration::from_millis(900 + noise)).await;
-            server.kill();
-            server.assert_sound();
-            server = Process::start(&database_url);
-            client.base.lock().unwrap().clone_from(&server.base);
-            kills += 1;
-        }
-        course.is_over.store(true, Ordering::Relaxed);
-        let created = writers.join_all().await.concat();
-
-        let manuals = client.manuals().await;
-        assert_eq!(manuals.len(), created.len(), "nothing is there that nobody asked for");
-        for (name, id, icon) in &created {
-            let row = manuals.get(name).unwrap_or_else(|| panic!("{name} was acknowledged"));
-            assert_eq!((&row["id"], row["iconName"].as_str()), (id, Some(icon.as_str())), "{name}");
-        }
-        // The test repeats every request with its key. Each repeated request gets the response of
-        // the first one, and creates no second manual.
-        for some in created.chunks(WRITERS) {
-            for (again, (name, id, _)) in join_all(some.iter().map(|(name, ..)| client.create(name))).await.into_iter().zip(some) {
-                let again = again.unwrap();
-                assert_eq!((again.status, again.is_replay, &again.body["data"]["id"]), (201, true, id), "{name}");
-            }
-        }
-        assert_eq!(client.manuals().await.len(), created.len());
+on_each!(repeated_kills_lose_and_duplicate_no_writes);
+/// Kills the server about once a second under load. Acknowledged writes survive. The server
+/// applies repeated requests with one key once, and gives each of them the first response.
+async fn repeated_kills_lose_and_duplicate_no_writes(database_url: String) {
+    const WRITERS: usize = 16;
+    const KILLS: u64 = 3;
+    let (request_count, began) = (
+        number("VESTIBULE_RELIABILITY_REQUESTS", 2_000),
+        Instant::now(),
+    );
+    let mut server = Process::start(&database_url);
+    let (client, course) = (Client::of(&server).await, Arc::new(Progress::default()));
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        writers.spawn(course.clone().write_and_read(client.clone(), writer));
+    }
+    let mut kills = 0;
+    while kills < KILLS || course.final_response.load(Ordering::Relaxed) < request_count {
+        // The delay before a kill differs between kills and between runs.
+        let noise = u64::from(std::process::id())
+            .wrapping_mul(0x9e37_79b9)
+            .wrapping_add(kills * 7_919)
+            % 601;
+        tokio::time::sleep(Duration::from_millis(900 + noise)).await;
+        server.kill();
         server.assert_sound();
-        assert_intact(&database_url);
-        let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
-        eprintln!(
-            "{}: {} requests answered, {} times one was sent again, {kills} kills, {} manuals, {:.1} s",
-            database_url.split(':').next().unwrap(), count(&course.final_response), count(&course.sent_again), created.len(), began.elapsed().as_secs_f64(),
+        server = Process::start(&database_url);
+        client.base.lock().unwrap().clone_from(&server.base);
+        kills += 1;
+    }
+    course.is_over.store(true, Ordering::Relaxed);
+    let created = writers.join_all().await.concat();
+
+    let manuals = client.manuals().await;
+    assert_eq!(
+        manuals.len(),
+        created.len(),
+        "nothing is there that nobody asked for"
+    );
+    for (name, id, icon) in &created {
+        let row = manuals
+            .get(name)
+            .unwrap_or_else(|| panic!("{name} was acknowledged"));
+        assert_eq!(
+            (&row["id"], row["iconName"].as_str()),
+            (id, Some(icon.as_str())),
+            "{name}"
         );
     }
+    // The test repeats every request with its key. Each repeated request gets the response of
+    // the first one, and creates no second manual.
+    for some in created.chunks(WRITERS) {
+        for (again, (name, id, _)) in join_all(some.iter().map(|(name, ..)| client.create(name)))
+            .await
+            .into_iter()
+            .zip(some)
+        {
+            let again = again.unwrap();
+            assert_eq!(
+                (again.status, again.is_replay, &again.body["data"]["id"]),
+                (201, true, id),
+                "{name}"
+            );
+        }
+    }
+    assert_eq!(client.manuals().await.len(), created.len());
+    server.assert_sound();
+    assert_intact(&database_url);
+    let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+    eprintln!(
+        "{}: {} requests answered, {} times one was sent again, {kills} kills, {} manuals, {:.1} s",
+        database_url.split(':').next().unwrap(),
+        count(&course.final_response),
+        count(&course.sent_again),
+        created.len(),
+        began.elapsed().as_secs_f64(),
+    );
 }

@@ -227,25 +227,22 @@ impl Client {
 
 /// Runs a test on a fresh SQLite database and on a fresh PostgreSQL database.
 macro_rules! on_each {
-    ($($(#[$meta:meta])* async fn $name:ident($database_url:ident: String) $body:block)*) => {
-        $($(#[$meta])* mod $name {
-            use super::*;
-
-            async fn run($database_url: String) $body
-
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        mod $name {
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn on_sqlite() {
                 let directory = tempfile::tempdir().unwrap();
-                run(crate::reliability::sqlite_in(directory.path())).await;
+                super::$name(crate::reliability::sqlite_in(directory.path())).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn on_postgres() {
                 if let Some(url) = crate::reliability::fresh_postgres().await {
-                    run(url).await;
+                    super::$name(url).await;
                 }
             }
-        })*
+        }
     };
 }
 use on_each;

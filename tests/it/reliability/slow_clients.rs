@@ -94,7 +94,8 @@ async fn bodies_sent_byte_by_byte_time_out() {
     let beginning = |client: &Client| {
         let token = &client.token;
         format!(
-            "POST /api/v1/portal-manuals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n"
+            "POST /api/v1/portal-manuals HTTP/1.1\r\nhost: x\r\nauthorization: Bearer \
+                {token}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n"
         )
     };
     assert_slow_clients_disconnected(beginning, b" ", 29, 34).await;
@@ -106,7 +107,8 @@ async fn bodies_sent_byte_by_byte_time_out() {
 async fn forms_sent_byte_by_byte_time_out() {
     let beginning = |path: &str| {
         format!(
-            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 60000\r\n\r\n"
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: \
+                application/x-www-form-urlencoded\r\ncontent-length: 60000\r\n\r\n"
         )
     };
     for path in ["/oauth/token", "/sign-in"] {

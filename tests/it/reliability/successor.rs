@@ -190,7 +190,8 @@ async fn assert_failures_survived(ends: &[TakeoverEnd]) {
     }
     let longest = gaps.iter().map(|(_, gap)| *gap).max().unwrap();
     eprintln!(
-        "{} ends of a primary, {} writes acknowledged: at most {longest:.1?} without one, {} lost, {} doubled",
+        "{} ends of a primary, {} writes acknowledged: at most {longest:.1?} without one, {} lost, \
+            {} doubled",
         ends.len(),
         acknowledged.len(),
         lost_or_doubled[0].0,

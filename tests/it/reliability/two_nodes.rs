@@ -30,8 +30,22 @@ async fn two_nodes_enforce_the_limit_of_100_subscriptions() {
     };
     let subscribing = (0..130).map(|number| {
         let client = &clients[number % 2];
-        let body = json!({ "event": "task.created", "targetUrl": format!("https://hooks.invalid/{number}") });
-        async move { client.ask(Method::POST, "/api/v1/webhook-subscriptions", None, Some(body)).await.unwrap().status }
+        let body = json!({
+            "event": "task.created",
+            "targetUrl": format!("https://hooks.invalid/{number}"),
+        });
+        async move {
+            client
+                .ask(
+                    Method::POST,
+                    "/api/v1/webhook-subscriptions",
+                    None,
+                    Some(body),
+                )
+                .await
+                .unwrap()
+                .status
+        }
     });
     let statuses = join_all(subscribing).await;
     let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();

@@ -64,7 +64,8 @@ async fn a_rolling_upgrade_loses_no_writes() {
     tokio::time::sleep(PHASE_DURATION).await;
     let third = start(None).await;
     eprintln!(
-        "{:.1?}: a node of this version has brought the schema to its own, beside two of the older one",
+        "{:.1?}: a node of this version has brought the schema to its own, beside two of the older \
+            one",
         began.elapsed()
     );
     tokio::time::sleep(PHASE_DURATION).await;
@@ -106,7 +107,8 @@ async fn a_rolling_upgrade_loses_no_writes() {
         node.assert_sound();
     }
     eprintln!(
-        "{} writes acknowledged, 0 lost, 0 doubled; statuses {statuses:?}; the longest answer took {longest:.2?}",
+        "{} writes acknowledged, 0 lost, 0 doubled; statuses {statuses:?}; the longest answer took \
+            {longest:.2?}",
         acknowledged.len()
     );
     // A node that stops closes its idle connections. If a client sends a request on one of them at

@@ -87,8 +87,8 @@ impl Servers {
         }
         let [coordinator, one, two] = self.ports;
         let nodes = format!(
-            "select citus_set_coordinator_host('127.0.0.1', {coordinator}); select citus_add_node('127.0.0.1', {one}); \
-             select citus_add_node('127.0.0.1', {two})"
+            "select citus_set_coordinator_host('127.0.0.1', {coordinator}); select \
+                citus_add_node('127.0.0.1', {one}); select citus_add_node('127.0.0.1', {two})"
         );
         self.client(0, name).batch_execute(&nodes).unwrap();
         format!("postgres://vestibule@127.0.0.1:{coordinator}/{name}")
@@ -118,7 +118,8 @@ impl Servers {
 
     /// Closes every connection to this worker that comes from another of the servers.
     pub fn cut(&self, worker: usize) {
-        let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'citus%gpid=%'";
+        let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name \
+            like 'citus%gpid=%'";
         self.client(worker, "postgres").batch_execute(cut).unwrap();
     }
 
@@ -139,9 +140,10 @@ impl Servers {
 
     fn try_start(&self, server: usize, port: u16) -> bool {
         let options = format!(
-            "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=400 -c shared_buffers=64MB \
-             -c shared_preload_libraries=citus -c citus.node_conninfo=sslmode=disable -c citus.shard_count={SHARDS} \
-             -c max_prepared_transactions=400"
+            "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c \
+                max_connections=400 -c shared_buffers=64MB -c shared_preload_libraries=citus -c \
+                citus.node_conninfo=sslmode=disable -c citus.shard_count={SHARDS} -c \
+                max_prepared_transactions=400"
         );
         let log = self.directory.path().join(format!("log{server}"));
         self.run(
@@ -219,8 +221,9 @@ fn has_extension(bin: &Path) -> bool {
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn stop_with_this_process(directory: &Path) {
     let script = format!(
-        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; for pid in {directory}/data*/postmaster.pid; do kill -INT $(head -1 $pid); done; \
-         sleep 2; rm -rf {directory}",
+        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; for pid in \
+            {directory}/data*/postmaster.pid; do kill -INT $(head -1 $pid); done; sleep 2; rm -rf \
+            {directory}",
         std::process::id(),
         directory = directory.display(),
     );

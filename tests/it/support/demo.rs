@@ -152,7 +152,13 @@ impl Demo {
         let stay = new_id();
         let data = with(
             reservation(None),
-            json!({ "propertyId": flat, "checkIn": day(begins), "checkOut": day(ends), "adults": 2, "verificationStatus": "verified" }),
+            json!({
+                "propertyId": flat,
+                "checkIn": day(begins),
+                "checkOut": day(ends),
+                "adults": 2,
+                "verificationStatus": "verified",
+            }),
         );
         let organization = format!(
             "{}/platform/v1/organizations/{}",

@@ -49,13 +49,28 @@ impl<'a> House<'a> {
         let needed = match step_type {
             "agreement" => json!({ "contractTemplateText": "No parties." }),
             "additional_questions" => {
-                json!({ "questions": [{ "kind": "free_form_input", "textMlTextId": self.text(&[("en", "When?")]).await }] })
+                json!({
+                    "questions": [
+                        {
+                            "kind": "free_form_input",
+                            "textMlTextId": self.text(&[("en", "When?")]).await,
+                        },
+                    ],
+                })
             }
             "mandatory_fee" => {
-                json!({ "feeProductIds": [self.org.record("fee_product", json!({ "name": "Linen" })).await] })
+                json!({
+                    "feeProductIds": [
+                        self.org.record("fee_product", json!({ "name": "Linen" })).await,
+                    ],
+                })
             }
             "background_check" => {
-                json!({ "backgroundCheckAccountId": self.org.record("background_check_account", json!({ "name": "Checks" })).await })
+                json!({
+                    "backgroundCheckAccountId": self.org.record("background_check_account", json!({
+                        "name": "Checks",
+                    })).await,
+                })
             }
             _ => json!({}),
         };

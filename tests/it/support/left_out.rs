@@ -29,8 +29,9 @@ pub fn leave_out(program: &'static str, reason: &'static str, required_by: &'sta
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn counter(program: &str, reason: &str, required_by: &str) -> ChildStdin {
     let script = format!(
-        "count=$(($(wc -l))); test $count = 1 && tests=test || tests=tests; \
-         echo \"LEFT OUT: $count $tests on {program}, because {reason}; {required_by}=1 makes that a failure\" >&2"
+        "count=$(($(wc -l))); test $count = 1 && tests=test || tests=tests; echo \"LEFT OUT: \
+            $count $tests on {program}, because {reason}; {required_by}=1 makes that a failure\" \
+            >&2"
     );
     let shell = Command::new("sh")
         .args(["-c", &script])

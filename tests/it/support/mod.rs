@@ -42,19 +42,18 @@ use self::pgbouncer::PgBouncer;
 
 pub const PLATFORM_KEY: &str = "pk_test";
 
-/// Runs a test on SQLite and on PostgreSQL: `on_both! { async fn name(app: App) { … } }`.
+/// Makes two tests of a function that takes an `App`: one on SQLite and one on PostgreSQL. Flags of
+/// the server follow the name of the function: `on_both!(name, "--timezone=UTC");`.
 macro_rules! on_both {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: $type:ty $(, $flags:expr)*) $body:block)*) => {
-        $(mod $name {
+    ($(#[$meta:meta])* $name:ident $(, $flags:expr)* $(,)?) => {
+        mod $name {
             use super::*;
-
-            async fn run($app: $type) $body
 
             $(#[$meta])*
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
                 let flags: &[&str] = &[$($flags),*];
-                run(crate::support::App::on_sqlite(flags).await).await;
+                $name(crate::support::App::on_sqlite(flags).await).await;
             }
 
             $(#[$meta])*
@@ -62,42 +61,43 @@ macro_rules! on_both {
             async fn on_postgres() {
                 let flags: &[&str] = &[$($flags),*];
                 if let Some(app) = crate::support::App::on_postgres(flags).await {
-                    run(app).await;
+                    $name(app).await;
                 }
             }
-        })*
+        }
     };
 }
 pub(crate) use on_both;
 
-/// Runs a test on both databases, together with another server such as a `Receiver`. The `flags` of
-/// that server let the server under test reach it:
-/// `on_both_with! { async fn name(app: App, receiver: Receiver) { … } }`.
+/// Makes two tests of a function that takes an `App` and another server such as a `Receiver`: one
+/// test on SQLite and one on PostgreSQL. The `flags` of that server let the server under test reach
+/// it. More flags follow the type: `on_both_with!(name, Receiver);`.
 macro_rules! on_both_with {
-    ($($(#[$meta:meta])* async fn $name:ident($app:ident: App, $other:ident: $type:ty $(, $flags:expr)*) $body:block)*) => {
-        $($(#[$meta])* mod $name {
+    ($(#[$meta:meta])* $name:ident, $other:ty $(, $flags:expr)* $(,)?) => {
+        $(#[$meta])*
+        mod $name {
             use super::*;
-
-            async fn run($app: crate::support::App, $other: $type) $body
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_sqlite() {
-                let other = <$type>::start().await;
+                let other = <$other>::start().await;
                 let flags = other.flags();
-                let flags: Vec<&str> = flags.iter().map(String::as_str).chain([$($flags),*]).collect();
-                run(crate::support::App::on_sqlite(&flags).await, other).await;
+                let flags: Vec<&str> =
+                    flags.iter().map(String::as_str).chain([$($flags),*]).collect();
+                $name(crate::support::App::on_sqlite(&flags).await, other).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn on_postgres() {
-                let other = <$type>::start().await;
+                let other = <$other>::start().await;
                 let flags = other.flags();
-                let flags: Vec<&str> = flags.iter().map(String::as_str).chain([$($flags),*]).collect();
+                let flags: Vec<&str> =
+                    flags.iter().map(String::as_str).chain([$($flags),*]).collect();
                 if let Some(app) = crate::support::App::on_postgres(&flags).await {
-                    run(app, other).await;
+                    $name(app, other).await;
                 }
             }
-        })*
+        }
     };
 }
 pub(crate) use on_both_with;
@@ -551,8 +551,12 @@ impl Org<'_> {
         enrolled: bool,
     ) {
         let body = json!({
-            "name": "Member", "email": "member@example.com", "permissions": permissions, "propertyIds": properties,
-            "isActive": true, "isTwoFactorEnrolled": enrolled,
+            "name": "Member",
+            "email": "member@example.com",
+            "permissions": permissions,
+            "propertyIds": properties,
+            "isActive": true,
+            "isTwoFactorEnrolled": enrolled,
         });
         self.put(&format!("/members/{id}"), body).await;
     }
@@ -612,8 +616,13 @@ impl Org<'_> {
 
     pub async fn property(&self, group: Option<Uuid>, tags: &[Uuid]) -> Uuid {
         let data = json!({
-            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
-            "propertyGroupId": group, "tagIds": tags,
+            "name": "Flat",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "checkInTime": "15:00",
+            "checkOutTime": "11:00",
+            "propertyGroupId": group,
+            "tagIds": tags,
         });
         self.record("property", data).await
     }
@@ -674,8 +683,18 @@ pub fn of_arrays(mut answer: ApiResponse) -> ApiResponse {
 /// three weeks earlier.
 pub fn reservation(property: Option<Uuid>) -> Value {
     json!({
-        "propertyId": property, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
-        "checkIn": "2026-12-11", "checkOut": "2026-12-15",
-        "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+        "propertyId": property,
+        "status": "confirmed",
+        "channel": "direct",
+        "bookedAt": "2026-11-02T10:00:00.000Z",
+        "checkIn": "2026-12-11",
+        "checkOut": "2026-12-15",
+        "guest": {
+            "firstName": "Ada",
+            "lastName": "L",
+            "email": "ada@example.com",
+            "phone": null,
+            "language": "en",
+        },
     })
 }

@@ -254,7 +254,8 @@ impl PatroniMember {
                 "data_dir": home.join("data"), "bin_dir": bin, "pgpass": home.join("pgpass"),
                 "authentication": { "superuser": { "username": "vestibule" }, "replication": { "username": "vestibule" } },
                 "parameters": { "unix_socket_directories": home, "shared_buffers": "64MB" },
-                "pg_hba": ["local all all trust", "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"],
+                "pg_hba": ["local all all trust", "host all all 127.0.0.1/32 trust", "host \
+                    replication all 127.0.0.1/32 trust"],
             },
         });
         std::fs::write(home.join("patroni.json"), settings.to_string()).unwrap();

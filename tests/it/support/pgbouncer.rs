@@ -56,8 +56,9 @@ impl PgBouncer {
                 .port();
             let settings = directory.path().join("pgbouncer.ini");
             let text = format!(
-                "[databases]\n{database} = host=127.0.0.1 port={server} dbname={database} user={user}\n\
-                 [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n{pool}\n"
+                "[databases]\n{database} = host=127.0.0.1 port={server} dbname={database} \
+                    user={user}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = \
+                    {port}\nunix_socket_dir =\nauth_type = any\n{pool}\n"
             );
             std::fs::write(&settings, text).unwrap();
             if let Some(process) = run(program, &settings, port) {

@@ -9,7 +9,8 @@ use tempfile::TempDir;
 use super::left_out::leave_out;
 
 /// Options of a server, except the port.
-pub(super) const OPTIONS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=500 -c shared_buffers=64MB";
+pub(super) const OPTIONS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c \
+    fsync=off -c max_connections=500 -c shared_buffers=64MB";
 
 /// A running cluster. A shell stops it when the test process ends.
 struct Cluster {
@@ -199,7 +200,8 @@ pub fn binaries() -> Option<PathBuf> {
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 pub(super) fn stop_with_this_process(data: &Path) {
     let script = format!(
-        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; kill -INT $(head -1 {data}/postmaster.pid); sleep 1; rm -rf {parent}",
+        "while kill -0 {} 2>/dev/null; do sleep 0.5; done; kill -INT $(head -1 \
+            {data}/postmaster.pid); sleep 1; rm -rf {parent}",
         std::process::id(),
         data = data.display(),
         parent = data.parent().unwrap().display(),

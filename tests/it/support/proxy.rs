@@ -232,8 +232,9 @@ impl ProxyFiles<'_> {
         self.write("dynamic.yaml", "traefik.yaml", changes);
         // The static configuration from docs/how-to/traefik.md.
         let fixed = format!(
-            "entryPoints:\n  websecure:\n    address: 127.0.0.1:{}\n    transport:\n      respondingTimeouts: {{readTimeout: 300s}}\n  \
-               inside:\n    address: 127.0.0.1:{}\nproviders:\n  file:\n    filename: {}\n",
+            "entryPoints:\n  websecure:\n    address: 127.0.0.1:{}\n    transport:\n      \
+                respondingTimeouts: {{readTimeout: 300s}}\n  inside:\n    address: \
+                127.0.0.1:{}\nproviders:\n  file:\n    filename: {}\n",
             self.public,
             self.inside,
             self.at("dynamic.yaml")

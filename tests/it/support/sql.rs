@@ -49,7 +49,8 @@ impl App {
             "select t.name, c.name, c.type, c.\"notnull\" = 0 from sqlite_master t join pragma_table_xinfo(t.name) c
                 where t.type = 'table' and c.hidden = 0 order by t.name, c.cid"
         } else {
-            "select table_name::text, column_name::text, data_type::text, is_nullable = 'YES' from information_schema.columns
+            "select table_name::text, column_name::text, data_type::text,
+                is_nullable = 'YES' from information_schema.columns
                 where table_schema = current_schema() and is_generated = 'NEVER' and table_name not like 'citus%' order by table_name, ordinal_position"
         };
         self.query(text, Vec::new(), |row| {
