@@ -1,0 +1,289 @@
+//! The declaration of a resource, and the sections of its form.
+
+use schemars::Schema;
+use serde_json::Value;
+
+/// Declares a resource, each field once.
+///
+/// `name: type = value` declares a field that is stored and returned. `value` is its default in a
+/// new resource, and in a resource that was stored by a version without the field. If clients can
+/// write the field, the description for clients and the type of the request field follow, after
+/// `sent as`. A field with `by hand` is not copied by [`StoredAs`](crate::field::StoredAs); the
+/// operation sets it.
+///
+/// A resource that is returned as it is stored needs nothing more. If the response has fewer
+/// fields, `answered as` declares a third struct for it. That struct has the fields with the mark
+/// `answered`, in order, with the attributes after the mark. After `and as`, a field is repeated
+/// under a second name.
+///
+/// The second struct is the request body. It distinguishes a field with null from a missing field.
+/// Fields that are declared in it are sent, but not stored under the same name.
+///
+/// Each struct after it is a part of the stored struct. In a request, the fields of these parts are
+/// at the top level.
+///
+/// `in contact` puts a sent field into the section `contact` of the form. The fields of a section
+/// are in the order of their declaration, except those that are `in contact after` or
+/// `in contact before` another field of the section ([`FormField`]).
+#[macro_export]
+macro_rules! resource {
+    (
+        $(#[$stored_meta:meta])*
+        pub struct $stored:ident {
+            $(
+                $(#[$meta:meta])*
+                $name:ident: $type:ty = $new:expr
+                $(, answered $(#[$answered_meta:meta])* $(and as $(#[$copy_meta:meta])* $copy:ident)?)?
+                $(
+                    , $(#[$sent_meta:meta])* sent as $sent:ty $(, by $hand:ident)?
+                    $(, in $section:ident $(after $after:ident)? $(before $before:ident)?)?
+                )?;
+            )*
+        }
+
+        $(answered as $(#[$answer_meta:meta])* pub struct $answer:ident;)?
+
+        $(#[$fields_meta:meta])*
+        pub struct $fields:ident {
+            $(
+                $(#[$only_meta:meta])* $only:ident: $only_type:ty
+                $(, in $only_section:ident $(after $only_after:ident)? $(before $only_before:ident)?)?;
+            )*
+        }
+
+        $(
+            $(#[$part_meta:meta])*
+            pub struct $part:ident in $place:ident {
+                $(
+                    $(#[$inner_meta:meta])*
+                    $inner:ident: $inner_type:ty = $inner_new:expr
+                    $(
+                        , $(#[$inner_sent_meta:meta])* sent as $inner_sent:ty $(, by $inner_hand:ident)?
+                        $(, in $inner_section:ident $(after $inner_after:ident)? $(before $inner_before:ident)?)?
+                    )?;
+                )*
+            }
+        )*
+    ) => {
+        $crate::resource!(@stored $(#[$stored_meta])* $stored { $($(#[$meta])* $name: $type = $new;)* });
+        $crate::resource!(@answer [$($(#[$answer_meta])* $answer)?] of $stored, [] [] $(
+            $(#[$meta])* $name: $type $(, answered $(#[$answered_meta])* $(and as $(#[$copy_meta])* $copy)?)?;
+        )*);
+        $($crate::resource!(@stored $(#[$part_meta])* $part { $($(#[$inner_meta])* $inner: $inner_type = $inner_new;)* });)*
+
+        #[derive(Debug, Clone, Default, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+        #[schemars(transform = $fields::write_sections)]
+        $(#[$fields_meta])*
+        pub struct $fields {
+            $($($(#[$sent_meta])* pub $name: $crate::field::Field<$sent>,)?)*
+            $($(#[$only_meta])* pub $only: $crate::field::Field<$only_type>,)*
+            $($($($(#[$inner_sent_meta])* pub $inner: $crate::field::Field<$inner_sent>,)?)*)*
+        }
+
+        impl $fields {
+            /// Overwrites the fields that were sent, except those marked `by hand`.
+            pub fn apply(self, target: &mut $stored) {
+                let sent = self;
+                $($($crate::resource!(@apply sent.$name as $sent, target $(, $hand)?);)?)*
+                $($($($crate::resource!(@apply sent.$inner as $inner_sent, target.$place $(, $inner_hand)?);)?)*)*
+            }
+
+            /// Writes the section of each field of the form into a schema of the fields.
+            fn write_sections(schema: &mut schemars::Schema) {
+                $crate::field::write_sections(schema, &[
+                    $($($($crate::resource!(@section $name $section $(after $after)? $(before $before)?),)?)?)*
+                    $($($crate::resource!(@section $only $only_section $(after $only_after)? $(before $only_before)?),)?)*
+                    $($($($($crate::resource!(
+                        @section $inner $inner_section $(after $inner_after)? $(before $inner_before)?
+                    ),)?)?)*)*
+                ]);
+            }
+        }
+    };
+    (@section $name:ident $section:ident) => {
+        $crate::field::FormField { name: stringify!($name), section: stringify!($section), beside: None }
+    };
+    (@section $name:ident $section:ident after $other:ident) => {
+        $crate::field::FormField {
+            name: stringify!($name),
+            section: stringify!($section),
+            beside: Some($crate::field::Beside::After(stringify!($other))),
+        }
+    };
+    (@section $name:ident $section:ident before $other:ident) => {
+        $crate::field::FormField {
+            name: stringify!($name),
+            section: stringify!($section),
+            beside: Some($crate::field::Beside::Before(stringify!($other))),
+        }
+    };
+    (@stored $(#[$struct_meta:meta])* $stored:ident { $($(#[$meta:meta])* $name:ident: $type:ty = $new:expr;)* }) => {
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase", default)]
+        #[schemars(!default)]
+        $(#[$struct_meta])*
+        pub struct $stored {
+            $($(#[$meta])* pub $name: $type,)*
+        }
+
+        impl Default for $stored {
+            fn default() -> Self {
+                Self { $($name: $new,)* }
+            }
+        }
+    };
+    (@answer [] $($rest:tt)*) => {};
+    (
+        @answer [$($answer:tt)+] of $stored:ident, [$($declared:tt)*] [$($read:tt)*]
+        $(#[$meta:meta])* $name:ident: $type:ty, answered $(#[$answered_meta:meta])* $(and as $(#[$copy_meta:meta])* $copy:ident)?;
+        $($rest:tt)*
+    ) => {
+        $crate::resource!(@answer [$($answer)+] of $stored,
+            [$($declared)* $(#[$meta])* $(#[$answered_meta])* $name: $type, $($(#[$copy_meta])* $copy: $type,)?]
+            [$($read)* $name: $name, $($copy: $name,)?]
+            $($rest)*
+        );
+    };
+    (
+        @answer [$($answer:tt)+] of $stored:ident, [$($declared:tt)*] [$($read:tt)*]
+        $(#[$meta:meta])* $name:ident: $type:ty;
+        $($rest:tt)*
+    ) => {
+        $crate::resource!(@answer [$($answer)+] of $stored, [$($declared)*] [$($read)*] $($rest)*);
+    };
+    (@answer [$(#[$answer_meta:meta])* $answer:ident] of $stored:ident, [$($declared:tt)*] [$($field:ident: $read:ident,)*]) => {
+        #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+        #[serde(rename_all = "camelCase")]
+        $(#[$answer_meta])*
+        pub struct $answer {
+            $($declared)*
+        }
+
+        impl From<&$stored> for $answer {
+            fn from(stored: &$stored) -> Self {
+                Self { $($field: Clone::clone(&stored.$read),)* }
+            }
+        }
+    };
+    (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+) => {
+        $fields.$name.apply(&mut $($target).+.$name)
+    };
+    (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+, hand) => {};
+}
+
+/// A field of a form, with the section that contains it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormField {
+    /// Name of the field in Rust.
+    pub name: &'static str,
+    pub section: &'static str,
+    /// The position of the field, if it does not follow the field that is declared before it.
+    pub beside: Option<Beside>,
+}
+
+/// The position of a field in its section: directly before or after another field, which has this
+/// name in Rust.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    After(&'static str),
+    Before(&'static str),
+}
+
+/// The keyword in a field's schema for the section of the form that contains the field.
+pub const SECTION: &str = "x-section";
+/// The keyword in a field's schema for the field's position among all fields that have a section.
+pub const PLACE: &str = "x-place";
+
+/// Writes the section and the position of each field of a form into the schema of the fields.
+/// `fields` must be in the order of declaration.
+pub fn write_sections(schema: &mut Schema, fields: &[FormField]) {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
+        return;
+    };
+    for (position, field) in in_form_order(fields).into_iter().enumerate() {
+        if let Some(Value::Object(property)) = properties.get_mut(&camel_case(field.name)) {
+            property.insert(SECTION.into(), field.section.into());
+            property.insert(PLACE.into(), position.into());
+        }
+    }
+}
+
+/// Returns the fields in the order of the form. A field beside an unknown field is last.
+fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
+    let (mut placed, mut others): (Vec<FormField>, Vec<FormField>) = fields
+        .iter()
+        .copied()
+        .partition(|field| field.beside.is_none());
+    let position = |placed: &[FormField], beside: Beside| {
+        let (Beside::After(other) | Beside::Before(other)) = beside;
+        let position = placed.iter().position(|field| field.name == other)?;
+        Some(position + usize::from(matches!(beside, Beside::After(_))))
+    };
+    // A field can be beside a field that this loop has not placed yet, so the search repeats.
+    while let Some((index, position)) = others
+        .iter()
+        .enumerate()
+        .find_map(|(index, field)| Some((index, position(&placed, field.beside?)?)))
+    {
+        placed.insert(position, others.remove(index));
+    }
+    placed.extend(others);
+    placed
+}
+
+/// Returns the name of a field in JSON.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let mut letters = word.chars();
+        let initial = letters.next().map(|letter| letter.to_ascii_uppercase());
+        name.chars().chain(initial).chain(letters).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_follow_their_declaration_or_the_field_beside_them() {
+        let field = |name, beside| FormField {
+            name,
+            section: "basics",
+            beside,
+        };
+        let fields = [
+            field("a", Some(Beside::After("c"))),
+            field("b", None),
+            field("c", Some(Beside::Before("b"))),
+            field("d", None),
+            field("e", Some(Beside::After("nothing"))),
+        ];
+        let names = in_form_order(&fields).into_iter().map(|field| field.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["c", "a", "b", "d", "e"]);
+    }
+
+    #[test]
+    fn a_schema_has_the_section_and_the_place_of_each_field() {
+        let field = |name, section| FormField {
+            name,
+            section,
+            beside: None,
+        };
+        let mut schema = schemars::json_schema!({
+            "properties": { "isDefault": { "type": "boolean" }, "name": {}, "url": {} },
+        });
+        let fields = [field("name", "basics"), field("is_default", "links")];
+        write_sections(&mut schema, &fields);
+        let expected = json!({ "properties": {
+            "isDefault": { "type": "boolean", "x-section": "links", "x-place": 1 },
+            "name": { "x-section": "basics", "x-place": 0 },
+            "url": {},
+        } });
+        assert_eq!(schema.to_value(), expected);
+    }
+}
