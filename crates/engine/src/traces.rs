@@ -63,7 +63,7 @@ pub fn request(headers: &HeaderMap, id: Uuid) -> Span {
         http.request.method = Empty,
         http.response.status_code = Empty,
     );
-    set_parent(&span, traceparent_of(headers), id);
+    set_parent(&span, || traceparent_of(headers), id);
     span
 }
 
@@ -98,16 +98,17 @@ pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
         vestibule.attempt = Empty,
         http.response.status_code = Empty,
     );
-    set_parent(&span, trace, id);
+    set_parent(&span, || trace, id);
     span
 }
 
-/// Puts a span into the trace of a `traceparent`, or else into a trace with this id.
-fn set_parent(span: &Span, traceparent: Option<&str>, id: Uuid) {
+/// Puts a span into the trace of a `traceparent`, or else into a trace with this id. Does not call
+/// `traceparent` if traces are disabled.
+fn set_parent<'a>(span: &Span, traceparent: impl FnOnce() -> Option<&'a str>, id: Uuid) {
     if span.is_disabled() {
         return;
     }
-    let origin = traceparent.and_then(parse).unwrap_or_else(|| {
+    let origin = traceparent().and_then(parse).unwrap_or_else(|| {
         let trace = TraceId::from(id.as_u128());
         SpanContext::new(
             trace,
@@ -165,6 +166,11 @@ pub fn of(span: &Span) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_traceparent_is_not_read_if_traces_are_disabled() {
+        set_parent(&Span::none(), || panic!("it was read"), Uuid::nil());
+    }
 
     #[test]
     fn a_valid_traceparent_is_parsed() {
