@@ -46,7 +46,7 @@ store::statements! {
     TOKENS_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc, t.token_hash from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id where t.organization_id = any(?1) and t.token_hash = any(?2) and o.erased_at is null";
-    /// Reads the access tokens of a connection, with its member and organization.
+    /// Reads the access tokens that an app has for a member, with the member and the organization.
     TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id
@@ -66,7 +66,7 @@ store::statements! {
     REVISIONS = "select id, revision, stream_revision from organization where id = any(?1) and erased_at is null";
     /// Reads the current revisions of one organization.
     REVISIONS_OF_ONE = "select id, revision, stream_revision from organization where id = ?1 and erased_at is null";
-    /// Reads when an API key was revoked.
+    /// Reads the time at which the API key of a token was revoked.
     REVOKED = "select revoked_at from revoked_key where organization_id = ?1 and token_hash = ?2";
     /// Reads the stored document of an API key.
     KEY = "select doc from api_key where organization_id = ?1 and id = ?2";
@@ -145,7 +145,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Returns the text that identifies the owner to other processes.
+    /// Returns the text that identifies the owner in Redis and in the database's locks.
     #[must_use]
     pub fn key(self) -> String {
         format!("{}:{}", self.organization, self.credential.key())
@@ -262,7 +262,8 @@ pub struct Identified {
     pub revisions: Revisions,
     /// When this identification expires, even if the revisions do not change; `None` means never.
     pub valid_until: Option<Timestamp>,
-    /// The one resource that the token is valid for; `None` means every resource.
+    /// The only resource (RFC 8707: the address of an interface) that the token is valid for;
+    /// `None` means every resource.
     pub resource: Option<Resource>,
 }
 
@@ -301,7 +302,7 @@ impl Identified {
         }
     }
 
-    /// Returns whether the token is valid for this resource.
+    /// Returns whether the token is valid for this resource (the address of an interface).
     #[must_use]
     pub fn is_valid_at(&self, resource: Resource) -> bool {
         self.resource
@@ -406,9 +407,9 @@ pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timest
 
 /// Returns the callers of many tokens.
 ///
-/// The statements may read different snapshots. A hash only moves from `token_hash` to
-/// `replaced_hash`, never back. If a hash exists but the first statement does not find it, the
-/// second statement does.
+/// The statements may read different snapshots. Between them a key's hash may move from
+/// `token_hash` to `replaced_hash`, but never back. If the first statement misses a known hash, the
+/// second one finds it.
 pub fn find_all(
     tx: &mut Transaction<'_>,
     presented: &[PresentedToken],
@@ -471,7 +472,8 @@ pub fn revisions_of(
         .collect()
 }
 
-/// Reads the rows that a statement finds by hashes. `column` is the column with the row's hash.
+/// Reads the callers whose tokens have these hashes, and adds them to `callers`. `column` is the
+/// index of the column with the hash.
 fn read_by_hashes(
     tx: &mut Transaction<'_>,
     (statement, column): (&'static Statement, usize),
@@ -609,9 +611,9 @@ fn satisfies_two_factor(member: &Member, organization: &Organization) -> bool {
     member.is_two_factor_enrolled || !organization.settings.is_two_factor_required
 }
 
-/// Combines the tokens and grants of a connection. The connection has every permission that an
-/// unexpired token or grant gives and that the member still has. It is limited to a resource only
-/// if all tokens and grants name that resource.
+/// Combines the access tokens and grants that an app has for one member into one caller. The caller
+/// has every permission that an unexpired token or grant gives and that the member still has. The
+/// caller is limited to a resource only if all unexpired tokens and grants name that resource.
 fn connection(rows: &[Row], now: Timestamp) -> Result<Option<Identified>> {
     let mut granted: Option<Vec<Permission>> = None;
     let mut valid_until: Option<Timestamp> = None;

@@ -1,9 +1,9 @@
-//! The resources that an access token may be valid for.
+//! The addresses that an access token may be valid for.
 
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, VariantArray};
 
-/// A resource of an access token (RFC 8707, section 2): the address of an interface that takes
+/// A resource of an access token (RFC 8707, section 2): the address of an interface that accepts
 /// access tokens.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, AsRefStr, VariantArray,
@@ -30,8 +30,8 @@ impl Resource {
         }
     }
 
-    /// Returns whether a token for this resource is valid for another resource: for the same one,
-    /// or for one below it.
+    /// Returns whether a token for this resource is also valid for `other`: for the same resource,
+    /// or for one whose path is below this resource's path.
     #[must_use]
     pub const fn includes(self, other: Self) -> bool {
         match self {

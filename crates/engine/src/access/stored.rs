@@ -31,17 +31,20 @@ pub struct Organization {
 pub struct Settings {
     /// The organization's name.
     pub name: String,
-    /// The region of phone numbers without a prefix.
+    /// The country whose numbering plan applies to phone numbers without a country prefix, and
+    /// whose currency is the default.
     pub country: Country,
     /// The languages for guests; English is always included.
     pub languages: Vec<String>,
     /// Whether members must enrol in two-factor authentication.
     pub is_two_factor_required: bool,
-    /// The most bytes of guests' files that are kept. Null: the limit of the service.
+    /// The maximum number of bytes of guests' stored files. Null: the limit of the service.
     pub upload_limit_bytes: Option<u64>,
-    /// ISO 4217 code of the currency of amounts that name none. Null is that of the country.
+    /// ISO 4217 code of the currency of amounts without a currency. Null: the currency of the
+    /// country.
     pub currency: Option<String>,
-    /// The time zone of flats that are added by hand and name none. Null: they have to name one.
+    /// The time zone of flats that are added by hand without a time zone. Null: such a flat is
+    /// refused.
     pub timezone: Option<String>,
 }
 
@@ -77,9 +80,9 @@ impl Default for Settings {
 pub struct ApiKey {
     /// The key's name.
     pub name: String,
-    /// Its rights.
+    /// The permissions of the key.
     pub permissions: Vec<Permission>,
-    /// When it expires; null is never.
+    /// When the key expires. Null: never.
     pub expires_at: Option<Moment>,
 }
 
@@ -92,18 +95,18 @@ pub struct Member {
     pub name: String,
     /// The member's mail address.
     pub email: String,
-    /// Permissions; their tokens have no others.
+    /// The member's permissions. A token that acts for the member has no other permissions.
     pub permissions: Vec<Permission>,
-    /// Properties they may access; null is all.
+    /// The properties that the member may access. Null: all properties.
     pub property_ids: Option<Vec<Uuid>>,
-    /// Whether they may use the service.
+    /// Whether the member may use the service.
     pub is_active: bool,
-    /// Whether they enrolled in two-factor authentication.
+    /// Whether the member has enrolled in two-factor authentication.
     pub is_two_factor_enrolled: bool,
 }
 
 impl Member {
-    /// Returns the display name: the name, or the mail address if the name is blank.
+    /// Returns the display name: the name, or the mail address if the name is empty.
     #[must_use]
     pub fn display_name(&self) -> &str {
         if self.name.is_empty() {
@@ -134,7 +137,7 @@ pub struct AccessToken {
     /// The permissions that were granted to the token. A permission applies only if the member has
     /// it too.
     pub permissions: Vec<Permission>,
-    /// The one resource that the token is valid for; `None` means every resource.
+    /// The only resource that the token is valid for; `None` means every resource.
     pub resource: Option<Resource>,
     /// When the token expires; `None` means never.
     pub expires_at: Option<Moment>,

@@ -1,4 +1,4 @@
-//! Tokens: how they are made, stored as a hash, and assigned to an organization.
+//! Creates tokens, hashes them for storage, and finds the organization that a token names.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
