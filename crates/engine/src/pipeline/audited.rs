@@ -1,5 +1,5 @@
-//! The audit entry of a write. Its object is read before and after the write, and the entry is
-//! written in the same transaction.
+//! The audit entry of a write. The object of the entry is read before and after the write. The
+//! entry is written in the transaction of the write.
 
 use jiff::Timestamp;
 use serde_json::Value;

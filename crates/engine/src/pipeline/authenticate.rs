@@ -43,7 +43,7 @@ pub(super) fn token<'r>(operation: &Operation, request: &'r Head) -> Option<&'r 
     }
 }
 
-/// The name of the path parameter with the token of a link.
+/// The name of the path parameter with the token of a guest's link.
 pub(super) const TOKEN: &str = "token";
 
 fn link_token(request: &Head) -> Option<&str> {
@@ -102,8 +102,8 @@ fn cached(
     cached.filter(|identified| identified.is_valid_at(resource))
 }
 
-/// Authenticates the caller of a tool message for a resource. Each message is authenticated once,
-/// before the operation that it calls is known.
+/// Authenticates the caller of a tool message at the address to which it was sent. Each message is
+/// authenticated once, before the operation that it calls is known.
 pub async fn at_tools(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -124,7 +124,7 @@ pub async fn at_tools(
         .await
 }
 
-/// A token in the form for look-ups.
+/// A parsed token, by which [`Callers`] finds the caller.
 type Token = PresentedCredential<PresentedToken, String>;
 
 /// The maximum number of API keys in the cache.
@@ -193,7 +193,7 @@ impl Keys {
     }
 }
 
-/// The look-up of callers on a database server. Look-ups at the same time use one query.
+/// Looks up callers on a database server. Look-ups at the same time use one query.
 pub struct Callers(BatchLookup<Token, Arc<Identified>, Error>);
 
 impl Callers {
@@ -234,7 +234,7 @@ impl Callers {
     }
 }
 
-/// Returns whether a shared look-up is enough to identify the caller.
+/// Returns whether [`Callers`] alone can identify the caller of a request.
 pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
     match operation.surface {
         Surface::Public => true,
@@ -243,8 +243,8 @@ pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
     }
 }
 
-/// Looks up a caller with the same query as other waiting requests. The query runs after this
-/// request arrived. Its snapshot is used for nothing else of this request.
+/// Looks up a caller with one query for all waiting requests. The query begins after this request
+/// has arrived. The rest of this request does not use its snapshot.
 pub(super) async fn look_up_caller(call: &super::Call) -> Result<Caller> {
     let super::Call {
         service,

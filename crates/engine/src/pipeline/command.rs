@@ -109,15 +109,15 @@ async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -
                 }
                 key.map_or(Ok(()), |key| key.record(context, operation.status, &body))
             });
-            // The command was carried out. An error must not say the opposite.
+            // The command was carried out, so an error must not tell the client that it was not.
             return recording.await.map(|()| success).map_err(unknown);
         }
         Err(error) => error,
     };
     let refusal = (error.kind() == ErrorKind::Provider)
         .then(|| (error.kind().status(), error_body(&error, request_id)));
-    // Without a refusal there is nothing to record. The key must be released only if other
-    // processes may see it.
+    // Without a refusal there is nothing to record, but a reserved key must be released. `begin`
+    // reserves a key only if other processes use the database.
     if let Some(key) = key.filter(|_| refusal.is_some() || !call.service.store.is_only_process()) {
         let recording = in_organization(write, organization, move |context| match refusal {
             Some((status, body)) => key.record(context, status, &body),

@@ -4,9 +4,9 @@
 //!
 //! - the caller of a token, as long as the database has the version that the caller was read in
 //!   ([`store::Version`]);
-//! - the answer of an operation, under the revisions of its organization. Every identified caller
-//!   carries the current revisions, and an answer of other revisions is not used. Surfaces get the
-//!   answer as text, callers in this process as a value. The two forms are cached separately.
+//! - the answer of an operation, under the revisions of its organization. The look-up of a caller
+//!   also reads the current revisions, and an answer of other revisions is not used. Surfaces get
+//!   the answer as text, callers in this process as a value. The two forms are cached separately.
 //!
 //! An operation declares whether its responses are cached, and which data they depend on
 //! ([`crate::operation::CacheBasis`]). A response that depends on the time has an end of validity
@@ -59,9 +59,9 @@ pub struct Memory {
 /// Statistics of the response cache since the process started, and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStatistics {
-    /// Number of responses from the cache.
+    /// Number of responses that were sent from the cache.
     pub hits: u64,
-    /// Number of responses that were missing or outdated.
+    /// Number of look-ups that found no valid response.
     pub misses: u64,
     /// Number of responses that were not stored, because they were too large or other entries are
     /// used more often.
@@ -70,7 +70,7 @@ pub struct CacheStatistics {
     pub bytes: u64,
 }
 
-/// The credential of a request: as it was sent, or in the form for look-ups.
+/// The token of a request: as text, or parsed for look-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PresentedCredential<B, L> {
     /// A bearer token.

@@ -139,7 +139,7 @@ enum SuccessBody {
 }
 
 impl SuccessBody {
-    /// Returns the body as text.
+    /// Returns the body for a surface, with a value written as JSON text.
     fn written(self, request_id: Uuid) -> Result<Body> {
         match self {
             Self::Written(body) => Ok(body),
@@ -253,7 +253,7 @@ pub async fn handle(
     }
 }
 
-/// The result of a request that went through every stage, with its call.
+/// The call of a request, and the result of its stages.
 struct FinishedCall {
     call: Arc<Call>,
     facts: RequestInfo,
@@ -375,7 +375,7 @@ async fn answer_with_file(
     result
 }
 
-/// Answers an admitted caller whose body was read.
+/// Validates the arguments of an admitted caller and runs the operation.
 async fn answer(
     call: &Arc<Call>,
     admitted: Admitted,
@@ -451,8 +451,8 @@ async fn identify_and_read(
     finish_read(call, result?).await
 }
 
-/// Identifies the caller in a separate transaction, if the caller is cached or later steps need the
-/// identity first. Otherwise returns `None`, and [`identify_and_read`] identifies the caller.
+/// Identifies the caller from the cache, or with a separate query if a later step needs the caller
+/// first. Otherwise returns `None`, and [`identify_and_read`] identifies the caller.
 async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     let Call {
         service,
@@ -465,15 +465,15 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
         return Ok(cached);
     }
     let is_public = operation.surface == Surface::Public;
-    // If nodes share quotas, checking one needs a network call. No transaction may be open during
-    // the call.
+    // If nodes share quotas, the quota of the caller is checked with a network call, during which
+    // no transaction may be open.
     let is_shared = is_public && service.limits.are_shared();
     let is_write = operation.effect == Effect::Write;
     // On a database server, look-ups of several callers share a query. If the response is cached,
     // no other query is needed.
     let is_batched = !service.store.is_only_process() && authenticate::is_plain(operation, head);
     let is_cached = is_batched && operation.cached.is_some() && !head.is_tool_call;
-    // The data of a replica is compared with the revisions that this look-up returns.
+    // A replica may answer only if it has the revisions that this look-up returns.
     let uses_replica = is_batched && operation.may_lag && service.store.has_replicas();
     if !is_write && !is_shared && !is_cached && !uses_replica {
         return Ok(None);
@@ -542,7 +542,7 @@ async fn finish_read(call: &Call, read: ReadOutcome) -> Result<Success> {
     }
 }
 
-/// An admitted caller: a member of an organization, or the platform.
+/// An identified caller: of an organization, or the platform.
 pub(crate) enum Caller {
     Tenant(Arc<Identified>),
     /// The platform. The organization is the one in the path, which is not looked up yet; `None` if

@@ -4,10 +4,12 @@
 //!
 //! The responses of one organization may use at most as many bytes as are free in total. One
 //! organization that does not read therefore gets at most half of the limit, two get a third each,
-//! and so on. There is always space for another organization. If an organization has no space, the
-//! progress timeout of its responses is shortened. Its requests wait until this frees space, and
-//! are refused if no space becomes free in time. If the whole buffer has no space, both rules apply
-//! to every organization.
+//! and so on. There is always space for another organization.
+//!
+//! If an organization has no space, the progress timeout of its responses is shortened: the server
+//! gives up a response of which the client reads nothing for that long. The organization's requests
+//! wait until this frees space, and are refused if no space becomes free in time. If the whole
+//! buffer has no space, both rules apply to every organization.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

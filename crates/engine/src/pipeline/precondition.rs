@@ -14,11 +14,11 @@ use crate::operation::{Job, Operation, Work};
 /// The content codings that a compressed response adds to its `ETag`.
 pub const CODINGS: [&str; 2] = ["gzip", "br"];
 
-/// The states of a resource in which a caller wants to change it.
+/// The states of a resource that a caller names in `If-Match`.
 pub(super) struct Precondition {
     /// The `ETag` values of these states, as they were sent.
     tags: Vec<String>,
-    /// The read of the resource; `None` if no operation reads it.
+    /// The operation that reads the resource, with its input; `None` if no operation reads it.
     read: Option<Job>,
 }
 
@@ -81,9 +81,9 @@ fn path_fields(operation: &Operation, input: &Value) -> Value {
     Value::Object(fields)
 }
 
-/// Returns whether a tag in `If-Match` stands for the state with this `ETag`. Tags are derived from
-/// the content, so a tag that a proxy has weakened stands for the same state, and so does the tag
-/// of a compressed response.
+/// Returns whether a tag in `If-Match` names the state with this `ETag`. A weak tag (`W/`), which a
+/// proxy may have made, and the tag of a compressed response name the same state, because tags are
+/// derived from the content.
 fn matches(tag: &str, etag: Option<&str>) -> bool {
     let tag = tag.strip_prefix("W/").unwrap_or(tag);
     let is_coded = |etag: &str| CODINGS.iter().any(|coding| tag == coded(etag, coding));

@@ -172,7 +172,8 @@ impl Windows {
         self.per_minute > 0 || self.per_second > 0
     }
 
-    /// Returns limit and length of the window that the headers describe, which is the longer one.
+    /// Returns the limit and the length of the window that the headers describe: the longer one
+    /// that has a limit.
     fn described(self) -> (u32, Duration) {
         if self.per_minute == 0 {
             (self.per_second, SECOND)

@@ -22,11 +22,11 @@ store::statements! {
     STATE = "select revision, stream_revision from organization where id = ?1 and erased_at is null";
 }
 
-/// The replica has answered.
+/// The metric's label for a read that the replica has answered.
 const ANSWERED: &str = "answered";
-/// The replica has other revisions than the primary.
+/// The metric's label for a read for which the replica had other revisions than the primary.
 const BEHIND: &str = "behind";
-/// The replica is unavailable, or did not answer in time.
+/// The metric's label for a read for which the replica was unavailable or too slow.
 const UNAVAILABLE: &str = "unavailable";
 
 fn counter(outcome: &'static str) -> Counter {

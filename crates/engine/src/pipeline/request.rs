@@ -49,7 +49,7 @@ pub(super) struct Head {
 
 /// The part of a request that is not in its path or query.
 pub enum Payload {
-    /// An HTTP body that is not read yet, and the server's mark on the request.
+    /// An HTTP body that is not read yet, and the mark that the server attached to the request.
     Body(Body, Option<Receiving>),
     /// The arguments of a tool call: fields of path, query and body together.
     Arguments(Map<String, Value>),
@@ -73,8 +73,8 @@ impl Receiving {
     }
 }
 
-/// Counts a body for the organization of its authenticated sender, in addition to the client's
-/// address.
+/// Counts the memory of a body for the organization of its authenticated sender, in addition to the
+/// client's address.
 pub fn counted_for(service: &Service, organization: Uuid, body: Body) -> Body {
     service
         .incoming
@@ -83,8 +83,8 @@ pub fn counted_for(service: &Service, organization: Uuid, body: Body) -> Body {
 }
 
 impl Payload {
-    /// Counts a body for the organization of its authenticated sender, in addition to the client's
-    /// address.
+    /// Removes the server's mark from a body, and counts its memory for the organization of its
+    /// authenticated sender.
     pub(super) fn within(self, service: &Service, organization: Option<Uuid>) -> Self {
         match (self, organization) {
             (Self::Body(body, receiving), Some(id)) => {
@@ -125,11 +125,12 @@ impl Request {
 }
 
 impl Head {
-    /// Returns the resource that the request is sent to.
+    /// Returns the resource (the address of an interface) for which the request's token must be
+    /// valid.
     pub(super) const fn resource(&self) -> Resource {
         if self.is_tool_call {
-            // The surface has already checked the token for the address of the call. That address
-            // may offer only some of the tools.
+            // The surface has already checked the token for the address of the call. The narrowest
+            // resource is enough here, because that address may offer only some of the tools.
             Resource::McpReadOnly
         } else {
             Resource::Api

@@ -46,7 +46,8 @@ pub struct Service {
     pub memory: Memory,
     /// The look-up of callers. On a database server, look-ups at the same time share a query.
     pub callers: Callers,
-    /// The organization of each recently used token. A read is scheduled for this organization.
+    /// The organization of each recently used token. The store schedules a read in the share of
+    /// this organization.
     pub tenant_hints: TenantHints,
     /// Idempotency keys of requests in progress.
     pub in_flight: InFlight,

@@ -112,8 +112,7 @@ impl SharedLog {
         stop.run_until_cancelled(self.reconnect_forever()).await;
     }
 
-    /// Returns a future that completes when the state of the connection has changed after the next
-    /// attempt to connect.
+    /// Returns a future that completes when the next attempt to connect has succeeded or failed.
     pub fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
         let mut link = self.link.subscribe();
         async move {
@@ -129,8 +128,8 @@ impl SharedLog {
             match self.connect().await {
                 Ok(connection) => {
                     if !was_up {
-                        // The level is that of the message about the loss, so that whoever reads
-                        // that message also reads this one.
+                        // This message has the level of the message about the loss, so that a log
+                        // with one contains both.
                         tracing::warn!(
                             "Redis answers again; this node shares rate limits with the others"
                         );

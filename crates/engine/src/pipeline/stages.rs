@@ -175,8 +175,8 @@ impl ParsedCall {
 }
 
 impl Validated {
-    /// Authenticates the caller again in this transaction, because a response is cached under the
-    /// revisions of the snapshot that it was read in.
+    /// Authenticates the caller again in this transaction. The response is cached under the
+    /// caller's revisions, which must come from the snapshot of the response.
     pub(super) fn reauthenticate(mut self, tx: &mut Transaction<'_>, call: &Call) -> Result<Self> {
         if let Some(identified) = admit_again(tx, call, &self.parsed.arguments)? {
             self.parsed.caller = Caller::Tenant(identified);

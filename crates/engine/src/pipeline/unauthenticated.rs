@@ -24,8 +24,8 @@ const REVOKED: &str = "credential.revoked";
 const EXPIRED: &str = "credential.expired";
 const ELSEWHERE: &str = "credential.wrong_interface";
 
-/// The message for an unknown token. The access tokens of a connection that was ended are unknown
-/// too.
+/// The message for an unknown token. After a connection to an app was ended, the access tokens of
+/// the app are unknown too.
 const UNKNOWN_TOKEN: &str =
     "The token is unknown: it was never issued, or its connection was ended.";
 

@@ -32,7 +32,7 @@ use crate::error::{Error, Issue, Result};
 use crate::operation::Arguments;
 use crate::uploads::{HEAD, TakesFile, UploadedFile, Uploads, file_name, fresh_key};
 
-/// The minimum time limit of a body, whatever its size.
+/// The time limit of a body before any byte has arrived.
 const BASE_TIME: Duration = Duration::from_secs(30);
 /// Number of received bytes that extend the deadline of a body by one second.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
