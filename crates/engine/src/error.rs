@@ -14,8 +14,7 @@ pub use reason::Reason;
 /// A result whose error can be sent to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kinds of errors in the order of the rules, and `Gone`, which only the platform interface
-/// returns.
+/// The kinds of errors, in the order of the rules. Only the platform interface returns `Gone`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum ErrorKind {
     /// Status 400: the request is not valid.
@@ -165,7 +164,7 @@ impl From<usize> for PathSegment {
 pub struct Issue {
     /// The path from the body's root, or the name of a query parameter.
     pub path: Vec<PathSegment>,
-    /// The reason; serialized as a sentence.
+    /// The reason. The JSON contains its text as `message`.
     #[serde(rename = "message")]
     pub reason: Reason,
 }
@@ -274,7 +273,7 @@ impl Error {
         self
     }
 
-    /// Adds an issue for each field of the body that contains the missing id.
+    /// Lists the fields of `body` that contain the missing id as the failing fields.
     #[must_use]
     pub(crate) fn located_in(mut self, body: &Value) -> Self {
         if let Some(id) = self.0.missing {
@@ -364,13 +363,14 @@ impl Error {
         self
     }
 
-    /// Returns whether the failed operation may have taken effect.
+    /// Returns whether the failed operation may have taken effect: after an internal error, or if
+    /// the commit was not confirmed.
     #[must_use]
     pub fn may_have_taken_effect(&self) -> bool {
         self.kind() == ErrorKind::Internal || self.0.key == Some(UNKNOWN_KEY)
     }
 
-    /// Adds the machine-readable key of a business reason (`details.key`).
+    /// Adds the machine-readable key of the reason, which the response contains as `details.key`.
     #[must_use]
     pub fn with_key(mut self, key: &'static str) -> Self {
         self.0.key = Some(key);
@@ -388,8 +388,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the message: its English text, and the name of the broken rule if the module named
-    /// one.
+    /// Returns the message: its English text and, if a named rule is broken, the name of the rule.
     #[must_use]
     pub fn message(&self) -> &Reason {
         &self.0.message
@@ -469,8 +468,8 @@ impl From<ErrorKind> for Error {
     }
 }
 
-/// The message for a write whose commit was not confirmed. Without this message, a 503 for a write
-/// means that it was not done.
+/// The message for a write whose commit was not confirmed. Any other 503 for a write means that the
+/// write was not done.
 const OUTCOME_UNKNOWN: &str = "It is not known whether this was done. Send a POST with its Idempotency-Key again to get its result; otherwise read the data first.";
 
 /// The machine-readable key of an unconfirmed write.

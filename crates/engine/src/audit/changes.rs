@@ -33,12 +33,12 @@ const UPDATED_AT: &str = "updatedAt";
 #[serde(default)]
 #[schemars(!default)]
 pub struct Change {
-    /// Its name.
+    /// The name of the field.
     pub field: String,
-    /// The value before; null if none. Of assignments: those removed.
+    /// The value before the change; null if there was none. For assignments: the removed ones.
     pub before: Value,
-    /// The value after; null if none. Of assignments: those added. Null before and after: the field
-    /// was written, and its value is not shown.
+    /// The value after the change; null if there is none. For assignments: the added ones. If both
+    /// values are null, the field was written, and its value is not shown.
     pub after: Value,
 }
 
@@ -64,9 +64,9 @@ impl Change {
     }
 }
 
-/// Returns the changes of a create: the sent fields, with their values in the answer. A field that
-/// the answer lacks gets the value that was sent, if `tells` lists the field. Otherwise only its
-/// name is recorded.
+/// Returns the changes of a create: the sent fields, with their values in the answer. If the answer
+/// lacks a field, the sent value is recorded if `tells` lists the field, and otherwise only the
+/// name.
 #[must_use]
 pub fn created<'s>(
     sent: impl Iterator<Item = (&'s String, &'s Value)>,
@@ -126,8 +126,8 @@ pub fn difference(
     (!changes.is_empty() || was_updated || was_created_or_deleted).then_some(changes)
 }
 
-/// Returns the fields that an operation lists in addition to the changed ones. Each has the value
-/// that was sent, or else the value in the answer.
+/// Returns the fields in `tells`, each with the value that was sent, or else the value in the
+/// answer. Omits fields that have neither.
 #[must_use]
 pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
     let value = |name: &str| {
@@ -195,7 +195,8 @@ fn pairs(
     })
 }
 
-/// Returns whether a value is null or empty. A field with such a value counts as missing.
+/// Returns whether a value is null or empty. The audit log treats a field with such a value as
+/// missing.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -206,8 +207,8 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Returns a value, cut to [`MAX_VALUE_BYTES`]. Of an overlong list, returns the items that the
-/// other list lacks, or else the first items, and then the number of left-out items.
+/// Shortens a value to [`MAX_VALUE_BYTES`]. An overlong list is reduced to the items that the other
+/// list lacks, or else to its first items. The last item is then the number of omitted items.
 fn cut(value: &Value, other: &Value) -> Value {
     if length(value) <= MAX_VALUE_BYTES {
         return value.clone();

@@ -1,8 +1,8 @@
 //! The audit log: one row for each write, with the caller, the object and the changes.
 //!
 //! An operation declares its audit entry ([`Audits`]). The pipeline writes the entry as the last
-//! step of a successful write, in its transaction. Changes outside of operations, such as signing
-//! in, call the same [`write`].
+//! step of a successful write, in the write's transaction. Changes outside of operations, such as
+//! signing in, call the same [`write`].
 //!
 //! A row contains values of two groups of fields: the fields that the object's read returns, and
 //! the input fields that the operation lists. Of any other field, the row contains only the name.
@@ -37,7 +37,7 @@ pub struct Audits {
     pub(crate) secret_fields: &'static [&'static str],
 }
 
-/// The kind of an operation's write.
+/// How an operation affects the object that its audit entry names.
 #[derive(Clone, Copy)]
 pub(crate) enum WriteKind {
     /// Creates an object of this type. The second value is the field that contains the object's
@@ -149,7 +149,8 @@ pub struct AuditedObject {
     pub shown: AuditFields,
     /// Secret fields. The entry names those that changed and contains no values of them.
     pub withheld: AuditFields,
-    /// Unordered lists, which may be incomplete. The entry records the added and removed items.
+    /// Unordered lists, of which the reader may load only the items that the operation concerns.
+    /// The entry records the added and removed items.
     pub sets: AuditFields,
 }
 

@@ -30,7 +30,7 @@ store::statements! {
     /// every statement must use the organization `?1`, there is a condition on `?1` that is always
     /// true.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
-    /// Lists the rows that are as old as a given time or older.
+    /// Lists rows with a time of `?1` or earlier, oldest first.
     OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
     /// Removes those rows of one organization that `OLD` has listed.
     REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
@@ -42,7 +42,7 @@ store::statements! {
 pub enum ActorKind {
     /// An API key.
     ApiKey,
-    /// An app, for a member.
+    /// An OAuth app that acts for a member.
     Oauth,
     /// A signed-in member.
     Session,

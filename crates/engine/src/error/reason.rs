@@ -1,13 +1,13 @@
-//! Reasons for errors in a field or a whole request. A reason is a variant, so that it can be
-//! translated, and has a text for the interface.
+//! Reasons for errors in a field or a whole request. Each reason is a variant, so that pages can
+//! translate it, and has an English text for responses.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The reason for an error in a field or in a whole request. `Display` gives the text of the
-/// interface.
+/// The reason for an error in a field or in a whole request. `Display` writes the English text that
+/// responses contain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The field is missing.
@@ -18,7 +18,7 @@ pub enum Reason {
     Unknown,
     /// The field is unknown. The value is the most similar known name.
     Misspelt(String),
-    /// The field belongs inside `data`.
+    /// The field must be sent inside `data`.
     InsideData,
     /// The value must have this type.
     Type(String),

@@ -203,7 +203,7 @@ impl Answer {
         .map_err(Error::internal)
     }
 
-    /// Returns the answer as text, with null as the value of this field of the data.
+    /// Returns the answer as text, with null as the value of `field` in its data.
     pub(crate) fn text_without(&self, field: &str) -> Result<AnswerText> {
         let mut data = self.json()?;
         if let Some(value) = data.get_mut(field) {

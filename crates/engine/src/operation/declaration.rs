@@ -1,4 +1,5 @@
-//! The declaration of an operation: first its properties, and finally its function.
+//! The builder of an operation: its methods set the operation's properties, and the last one sets
+//! its function.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -216,8 +217,8 @@ impl Declaration {
     }
 
     /// Sets the function as [`Declaration::run`] does, for an operation that callers in this
-    /// process call by a typed name. The compiler refuses a function whose answer type differs from
-    /// that of the name.
+    /// process call by its `OperationName`. The compiler refuses a function whose answer type
+    /// differs from that of the name.
     pub fn run_as<I, O>(
         self,
         name: OperationName<O>,
@@ -283,7 +284,7 @@ impl Declaration {
     }
 
     /// Sets the function as [`Declaration::pages`] does, for a list that callers in this process
-    /// call by a typed name.
+    /// call by its `OperationName`.
     pub fn pages_as<I, O>(
         self,
         name: OperationName<Vec<O>>,
@@ -297,7 +298,7 @@ impl Declaration {
         self.named(name.id()).pages(limits, work)
     }
 
-    /// Sets a function that runs without an organization.
+    /// Sets a function that runs outside of any organization.
     pub fn run_system<I, O>(
         mut self,
         work: impl Fn(&mut System<'_, '_>, I) -> Result<O> + Send + Sync + 'static,
@@ -314,7 +315,7 @@ impl Declaration {
         self.0
     }
 
-    /// Sets a function that runs without an organization and returns a page of a list.
+    /// Sets a function that runs outside of any organization and returns a page of a list.
     pub fn pages_system<I, O>(
         mut self,
         limits: PageLimits,
@@ -356,7 +357,7 @@ impl Declaration {
     }
 
     /// Sets the function as [`Declaration::calls_provider`] does, for an operation that callers in
-    /// this process call by a typed name.
+    /// this process call by its `OperationName`.
     pub fn asks_as<I, O, F>(
         self,
         name: OperationName<O>,

@@ -116,7 +116,8 @@ pub enum CacheBasis {
 }
 
 impl CacheBasis {
-    /// Returns whether an answer computed at `then` is still valid at `now`.
+    /// Returns whether an answer with the revisions `then` is still valid under the revisions
+    /// `now`.
     #[must_use]
     pub fn is_unchanged(self, then: Revisions, now: Revisions) -> bool {
         then.configuration == now.configuration
@@ -145,7 +146,8 @@ pub fn tool_limit(input: &Value) -> Option<u64> {
     Some(most.min(TOOL_LIMIT))
 }
 
-/// A list from which invalid items are removed, instead of refusing the request.
+/// A list of the input from which the pipeline removes invalid items, if the caller asks for that.
+/// Otherwise an invalid item refuses the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilteredList {
     /// The field that contains the list.
@@ -176,16 +178,17 @@ pub struct Page {
 pub struct ShownOnce {
     /// The field that contains the secret. It is null in a replayed response.
     pub field: &'static str,
-    /// Refuses a caller who may no longer see the answer, for reasons other than permissions.
+    /// Returns an error if the caller may no longer see the answer, for reasons other than
+    /// permissions.
     pub check: fn(&Context<'_, '_>) -> Result<()>,
 }
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 type TenantWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
-/// The part of an operation that runs in the transaction. It contains the parsed input.
+/// The function that does an operation's work in the transaction. It has captured the parsed input.
 pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
-/// Rules for an input beyond its schema. The second argument has the names of the fields that are
-/// already invalid.
+/// Rules for an input that its schema cannot express. The second argument has the names of the
+/// fields that are already invalid.
 pub type Rules = dyn Fn(&Value, &[&str]) -> Findings + Send + Sync;
 type SystemWork = dyn Fn(&mut System<'_, '_>, Value) -> Result<Answer> + Send + Sync;
 /// Prepares a command in an open transaction. Returns the request, which is sent after the
@@ -201,12 +204,11 @@ type ProviderWork =
 /// The issues that rules find in an input.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// Issues that do not depend on stored data. The request is refused before anything is looked
-    /// up.
+    /// Issues that do not depend on stored data. The request is refused before stored data is read.
     pub sent: Vec<Issue>,
-    /// Issues of sent fields that stored fields could resolve. They are reported only if the
-    /// request is refused for other reasons. Otherwise the operation applies the same rules to the
-    /// merged state, after its earlier checks.
+    /// Issues of sent fields that may be valid together with the stored fields. The pipeline
+    /// reports them only if there are other issues. Otherwise the operation applies the same rules
+    /// to the merged state, after its earlier checks.
     pub merged: Vec<Issue>,
 }
 
@@ -303,7 +305,7 @@ pub struct Operation {
     pub shows_once: Option<ShownOnce>,
     /// Returns whether a service with these extensions offers the tool; `None` means always.
     pub is_offered: Option<fn(&AppState) -> bool>,
-    /// Rules for the input beyond its schema; `None` if there are none.
+    /// Rules for the input that its schema cannot express; `None` if there are none.
     pub rules: Option<Box<Rules>>,
     /// Whether the operation's function returns JSON text instead of a value.
     pub answers_text: bool,
@@ -465,7 +467,7 @@ impl Operation {
         self
     }
 
-    /// Returns the JSON Schema of `data`.
+    /// Returns the JSON Schema of `data` in the operation's response.
     #[must_use]
     pub fn output_schema(&self, generator: &mut SchemaGenerator) -> Value {
         let mut schema = (self.output)(generator).to_value();
@@ -507,7 +509,7 @@ impl Findings {
         }
     }
 
-    /// Returns issues that depend on the merged state.
+    /// Returns issues that depend on the merged state of stored and sent fields.
     pub fn merged(issues: impl IntoIterator<Item = Issue>) -> Self {
         Self {
             sent: Vec::new(),
@@ -521,7 +523,7 @@ impl Findings {
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-/// A thing named by its id in the path.
+/// The input of an operation that needs only the id in its path.
 #[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ById {

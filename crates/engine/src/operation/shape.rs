@@ -26,7 +26,7 @@ pub struct Shape {
     fields: BTreeMap<String, Value>,
     schema: Schema,
     /// The schema as JSON. It is used to suggest the closest name for a misspelt field, and to find
-    /// the limit of a tool call.
+    /// the page size of a tool call.
     schema_json: Value,
     contextual: Vec<(Vec<String>, Contextual)>,
     trimmed: Vec<Vec<String>>,
@@ -59,9 +59,9 @@ fn takes_null(schema: &Value) -> bool {
     }
 }
 
-/// Removes the nulls with which a tool call fills in fields that it does not mean to send, at every
-/// depth. These are the nulls of fields that are not required and do not accept null. Some language
-/// models fill in every argument.
+/// Removes, at every depth, null values of fields that are not required and do not accept null.
+/// Some language models fill in every argument of a tool call, and use null for those that they do
+/// not mean to send.
 fn remove_unset_nulls(fields: &mut Map<String, Value>, schema: &Value) {
     let schema = only_branch_with(schema, "properties");
     let Some(properties) = schema["properties"].as_object() else {
@@ -118,8 +118,8 @@ pub(crate) struct CheckedInput<'s> {
 }
 
 impl CheckedInput<'_> {
-    /// Returns the texts of a format that another module checks, with their paths. Omits texts that
-    /// already have an issue.
+    /// Returns the texts with this format, which a module of the program checks, and their paths.
+    /// Omits texts that already have an issue.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
         let has_format =
             |kind: &Contextual| matches!(kind, Contextual::Other(name) if name == format);
@@ -205,8 +205,8 @@ impl Shape {
         tool_limit(&self.schema_json)
     }
 
-    /// Returns the input of an operation from the sent values. Returns 400 with every failing
-    /// field, or 404 for a malformed id in the path.
+    /// Builds the input of an operation from the sent values. Returns 400 with every failing field,
+    /// or 404 for a malformed id in the path.
     pub(crate) fn validate(
         &self,
         operation: &Operation,
@@ -218,8 +218,8 @@ impl Shape {
             .into_input()
     }
 
-    /// Returns the input of an operation, with the issues that can be found without a network call.
-    /// Returns 404 for a malformed id in the path.
+    /// Builds the input of an operation from the sent values, and finds the issues that need no
+    /// network call. Returns 404 for a malformed id in the path.
     pub(crate) fn examine<'s>(
         &'s self,
         operation: &'s Operation,
@@ -279,7 +279,7 @@ impl Shape {
         issues.into_issues()
     }
 
-    /// Returns the fields whose contextual format satisfies `has_format`. Omits fields that already
+    /// Returns the fields whose contextual format satisfies `is_of_kind`. Omits fields that already
     /// have an issue.
     fn fields_without_issue(
         &self,

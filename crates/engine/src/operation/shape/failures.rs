@@ -10,7 +10,8 @@ use crate::error::{PathSegment, Reason};
 use crate::format;
 
 impl Shape {
-    /// Returns the reason for a field at a path that the operation does not accept.
+    /// Returns the reason for a field that the operation does not accept. `siblings` are the
+    /// schemas of the accepted fields beside it.
     fn stranger_at(&self, path: &[PathSegment], siblings: Option<&Value>) -> Reason {
         let keys = path.iter().filter_map(|step| {
             if let PathSegment::Key(name) = step {
@@ -47,8 +48,7 @@ impl Shape {
         let path = segments(error);
         match error.kind() {
             Failure::AdditionalProperties { unexpected } => {
-                // The part of the schema that contains the failing keyword also has the known
-                // names.
+                // The schema that contains the failing keyword also lists the accepted names.
                 let keyword = error.schema_path().as_str();
                 let siblings = keyword.rsplit_once('/').and_then(|(parent, _)| {
                     self.schema_json.pointer(&format!("{parent}/properties"))
@@ -70,9 +70,9 @@ impl Shape {
         }
     }
 
-    /// Adds the issues of a value that matches none of several schemas. The intended schema is the
-    /// one with the value's tag, or else with the value's type. Only the failures of that schema
-    /// are reported.
+    /// Adds the issues of a value that matches none of several schemas, but only the failures of
+    /// the intended schema. That is the schema whose constant field (tag) the value has, or else
+    /// the one with the value's type.
     fn report_shapes(
         &self,
         path: Vec<PathSegment>,
@@ -125,7 +125,8 @@ impl Shape {
     }
 }
 
-/// Returns the path of a wrong tag field, and the value that the schema requires there.
+/// Returns the path of a wrong tag field directly below `path`, and the value that the schema
+/// requires there.
 fn wrong_tag(
     error: &ValidationError<'_>,
     path: &[PathSegment],

@@ -29,8 +29,8 @@ pub(super) struct Issues {
 /// The maximum number of issues that are stored for one removed item.
 const MAX_ISSUES_OF_ITEM: usize = 20;
 
-/// The invalid items of a list, by index. Issues are stored only for the first invalid items, up to
-/// a limit.
+/// The invalid items of a list, by index. Issues are stored only for the first [`MAX_ISSUES`]
+/// invalid items.
 struct InvalidItems {
     list: &'static str,
     items: BTreeMap<usize, BTreeMap<Vec<PathSegment>, Reason>>,
@@ -157,7 +157,8 @@ impl Issues {
         !self.counted.is_empty()
     }
 
-    /// Returns whether there is an issue of a field, of its parent or of its child.
+    /// Returns whether there is an issue of the field at this path, or of a field above or below
+    /// it.
     pub(super) fn concerns(&self, path: &[PathSegment]) -> bool {
         self.kept
             .keys()
