@@ -75,20 +75,20 @@ impl Background {
     }
 }
 
-/// Work that claims due items and processes each item in a separate task.
+/// Background work that claims due items and processes each item in a separate task.
 pub trait ClaimingWork: Sync {
-    /// The log message for an item whose task panicked. Only this item is affected, and it is
-    /// claimed again.
+    /// The log message for an item whose task panicked. The item is claimed again, and other items
+    /// are not affected.
     const PANIC_MESSAGE: &str;
-    /// Whether an item that ends makes room for another item. If so, more items are claimed
-    /// whenever an item ends.
+    /// Whether the work claims more items as soon as a running item ends. If false, an ended item
+    /// does not start a search.
     const CLAIMS_AT_END: bool;
 
     /// Claims and starts due items, up to the maximum number of running items. Returns the time
     /// until more items may be due.
     fn begin_due(&self, tasks: &mut JoinSet<()>) -> impl Future<Output = Duration> + Send;
 
-    /// Waits until more items may be due.
+    /// Waits for a signal that more items may be due.
     fn until_due(&self) -> impl Future<Output = ()> + Send;
 }
 

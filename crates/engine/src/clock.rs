@@ -1,4 +1,4 @@
-//! The time. All other code uses this clock, so that a test can set the time. `clippy.toml` forbids
+//! The clock. All other code reads the time here, so that a test can set it. `clippy.toml` forbids
 //! reading the machine's clock elsewhere.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ impl Clock {
         })
     }
 
-    /// Returns a clock that stands still until [`Clock::advance`] moves it.
+    /// Returns a clock whose time changes only through [`Clock::advance`].
     #[must_use]
     pub fn manual(now: Timestamp) -> Self {
         Self(Source::Manual(Arc::new(Mutex::new((now, Duration::ZERO)))))
@@ -55,8 +55,8 @@ impl Clock {
         }
     }
 
-    /// Returns [`Clock::elapsed`] of a manual clock. Other machines then use this value instead of
-    /// their own clocks. Returns `None` for the machine's clock.
+    /// Returns [`Clock::elapsed`] of a manual clock, or `None` for the machine's clock. Redis uses
+    /// this value instead of its own clock, so that a test controls the rate limits.
     #[must_use]
     pub fn manual_elapsed(&self) -> Option<Duration> {
         matches!(self.0, Source::Manual(_)).then(|| self.elapsed())

@@ -18,15 +18,16 @@ use crate::error::{Error, Result};
 use crate::ids::Ids;
 
 store::statements! {
-    /// Begins every write. Writers of one organization queue for this row lock. The revision grows
-    /// by a random number, so that it identifies one state. If it were a counter, a database that
-    /// lost commits would use the same number for two states.
+    /// Locks an organization and raises its configuration revision. Other writers of the
+    /// organization wait for the row lock. The increment `?2` is random. After a database has lost
+    /// commits, a counter would give a new state the number of a lost state.
     LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
-    /// Begins a write that does not change the configuration.
+    /// Locks an organization and raises its stream revision, for a write that does not change the
+    /// configuration.
     LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
-    /// Raises the configuration revision in a write that was begun with `LOCK_FOR_STREAM`.
+    /// Raises the configuration revision in a write that began with `LOCK_FOR_STREAM`.
     RAISE_CONFIGURATION = "update organization set revision = revision + ?2 where id = ?1";
-    /// Reads an organization, for a read operation.
+    /// Reads an organization without locking it.
     ORGANIZATION = "select doc, revision from organization where id = ?1 and erased_at is null";
 }
 
@@ -47,7 +48,7 @@ pub struct System<'c, 't> {
 }
 
 impl<'t> System<'_, 't> {
-    /// Returns the same transaction for nested work, with a separate set of wake signals.
+    /// Borrows the transaction for a second `System`, which collects its own wake signals.
     pub fn again(&mut self) -> System<'_, 't> {
         System {
             tx: &mut *self.tx,
@@ -57,8 +58,8 @@ impl<'t> System<'_, 't> {
         }
     }
 
-    /// Locks an organization and raises the revision that the write changes. Every write begins
-    /// with this lock. Returns `None` if the organization does not exist.
+    /// Locks an organization and raises one of its revisions. Every write begins with this lock.
+    /// Returns `None` if the organization does not exist.
     pub fn lock(
         &mut self,
         organization: Uuid,
@@ -74,7 +75,7 @@ impl<'t> System<'_, 't> {
     }
 }
 
-/// The revision of the organization that a write raises.
+/// The revision of an organization that a write raises when it locks the organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RaisedRevision {
     /// The revision of the organization's configuration.
@@ -83,12 +84,12 @@ pub enum RaisedRevision {
     Stream,
 }
 
-/// The data that the statement for locking an organization needs.
+/// The parameters of the statement that locks an organization.
 #[derive(Clone, Copy)]
 pub(crate) struct Lock {
     organization: Uuid,
     raised_revision: RaisedRevision,
-    /// The amount by which the revision grows.
+    /// The random amount by which the revision grows.
     increment: i64,
 }
 
@@ -105,7 +106,7 @@ impl Lock {
         }
     }
 
-    /// Takes the lock. Returns `None` if the organization does not exist.
+    /// Locks the organization. Returns `None` if it does not exist or is erased.
     pub(crate) fn take(self, tx: &mut Transaction<'_>) -> Result<Option<Locked>> {
         let Self {
             organization,
@@ -159,7 +160,7 @@ pub struct Context<'c, 't> {
     pub access: &'c Access,
     /// The configuration revision, under which values are cached.
     revision: i64,
-    /// The revision that was raised when the transaction was opened; `None` for a read.
+    /// The revision that the lock raised; `None` for a read, which takes no lock.
     opened_for: Option<RaisedRevision>,
     touches_configuration: bool,
     /// When the answer of the operation expires. `Timestamp::MAX` means never.
@@ -196,7 +197,7 @@ impl<'c, 't> Context<'c, 't> {
         })
     }
 
-    /// Opens the organization of a caller who is already identified, for reading.
+    /// Opens the organization of a caller who is already identified, for a read.
     #[must_use]
     pub fn of_identified(system: System<'c, 't>, identified: &'c Identified) -> Self {
         let Identified {
@@ -263,14 +264,14 @@ impl<'c, 't> Context<'c, 't> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Marks the write as a change of the configuration. A change of records that the configuration
-    /// refers to counts as well.
+    /// Declares that the write changes the configuration, or a record that the configuration refers
+    /// to.
     pub fn touch_configuration(&mut self) {
         self.touches_configuration = true;
     }
 
-    /// Ends a write: raises the configuration revision if the write changed the configuration and
-    /// the lock did not raise it.
+    /// Ends a write. If the write changed the configuration but its lock raised only the stream
+    /// revision, raises the configuration revision too.
     pub fn close(&mut self) -> Result<()> {
         if self.touches_configuration && self.opened_for == Some(RaisedRevision::Stream) {
             let increment = self.ids().revision_increment();
@@ -279,13 +280,13 @@ impl<'c, 't> Context<'c, 't> {
         Ok(())
     }
 
-    /// Returns a value that depends only on the configuration. Looks it up in the cache under the
-    /// configuration revision. If the cache lacks the value, `load` returns it.
+    /// Returns a value that depends only on the configuration. The value comes from the cache if it
+    /// was stored under the current configuration revision, and otherwise from `load`.
     ///
-    /// A revision identifies a state, so the cached value equals the loaded one. A transaction that
-    /// writes does not store a value in the cache: earlier operations of the same commit have
-    /// written as well, and the commit may fail. A transaction that changes the configuration does
-    /// not read from the cache either.
+    /// A read-only transaction stores the loaded value in the cache. A write transaction does not,
+    /// because its commit may fail, and so may the uncommitted changes of earlier operations in the
+    /// same group commit. A transaction that changes the configuration does not read from the cache
+    /// either.
     pub fn cached<V: Cacheable>(
         &mut self,
         key: &str,
@@ -423,8 +424,8 @@ impl<'c, 't> Context<'c, 't> {
         Ok(self.system.tx.execute_many(statement, &rows)?)
     }
 
-    /// Tries to acquire a lock until the end of this transaction. The lock is visible to all
-    /// transactions on this database. Returns false if another transaction has the lock.
+    /// Tries to acquire a lock that lasts until the end of this transaction. All transactions on
+    /// this database see the lock. Returns false if another transaction has it.
     pub fn try_lock(&mut self, key: i64) -> Result<bool> {
         Ok(self.system.tx.try_lock(key)?)
     }
@@ -465,7 +466,8 @@ impl<'c, 't> Context<'c, 't> {
         &self.system.app_state.ids
     }
 
-    /// Returns the last use of an API key that this process has recorded and not yet stored.
+    /// Returns the time of an API key's last use, if this process has recorded that use but not yet
+    /// stored it in the database.
     #[must_use]
     pub fn last_use(&self, key: Uuid) -> Option<Timestamp> {
         self.system.app_state.uses.of(self.organization.id, key)
@@ -477,7 +479,7 @@ impl<'c, 't> Context<'c, 't> {
         &self.system.app_state.public_url
     }
 
-    /// Returns the application state of this type that a module registered.
+    /// Returns the extension of this type. Fails if no module registered one.
     pub fn extension<T: Any + Send + Sync>(&self) -> Result<&'c T> {
         self.system
             .app_state

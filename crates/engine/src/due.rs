@@ -1,4 +1,5 @@
-//! Background work that becomes due at times in the database, one organization at a time.
+//! Background work whose due times are stored in the database. A worker processes one organization
+//! at a time.
 //!
 //! Every node runs a [`DueWorker`]. One transaction locks the organization, does its due work and
 //! records that the work is done. Each piece of work is therefore done exactly once, by one node.
@@ -21,7 +22,7 @@ use crate::pipeline::Service;
 pub trait DueWork: 'static {
     /// Minimum delay between two searches for due work.
     const MIN_DELAY: Duration;
-    /// Delay after a failure.
+    /// Delay before the next search after a failure.
     const RETRY_DELAY: Duration;
     /// The log message for a failure.
     const FAILED: &str;
@@ -40,8 +41,8 @@ pub trait DueWork: 'static {
     /// return an organization in `except`.
     fn find(tx: &mut Transaction<'_>, until: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>>;
 
-    /// Does the work of an organization with a stored time of `until` or earlier, up to the limit
-    /// of one transaction. Returns the number of completed pieces, and the wake signals to send.
+    /// Does the organization's work with a stored time of `until` or earlier, up to the limit of
+    /// one transaction. Returns the number of completed pieces, and the wake signals to send.
     fn perform(
         tx: &mut Transaction<'_>,
         service: &Service,
@@ -54,7 +55,7 @@ pub trait DueWork: 'static {
     fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>>;
 }
 
-/// Does the due work of one kind.
+/// A background worker for one kind of due work.
 pub struct DueWorker<W> {
     service: Arc<Service>,
     work: PhantomData<fn() -> W>,
@@ -137,8 +138,8 @@ impl<W: DueWork> DueWorker<W> {
         match result {
             Ok((count, wake_signals)) => {
                 self.service.app_state.wake(&wake_signals);
-                // If the search was answered by a standby, it may list work that is already done.
-                // Skip that organization.
+                // A standby may have answered the search and listed work that is already done. Skip
+                // that organization in this round.
                 if count == 0 {
                     unavailable.push(organization);
                 }
@@ -173,7 +174,7 @@ impl<W: DueWork> DueWorker<W> {
         delay.max(W::MIN_DELAY)
     }
 
-    /// Returns the latest stored time of work that is due at `now`.
+    /// Returns the latest stored time at which work is due at `now`.
     fn until(&self, now: Timestamp) -> Timestamp {
         // No work has an earlier stored time than 1970. The databases differ in the earliest time
         // that they can store, so an earlier time could be refused.
