@@ -1,4 +1,4 @@
-//! A program from the engine's point of view: its operations, and the lists of its modules.
+//! A program for the engine to run: its operations, its statements and the lists of its modules.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,9 +24,10 @@ pub struct App {
     pub erased: Vec<&'static Statement>,
     /// The summaries of all modules.
     pub summaries: Vec<&'static Summary>,
-    /// The values that modules list for each other and for the engine, by type.
+    /// The lists of all modules: values for lower modules and for the engine, found by their type.
     pub lists: Lists,
-    /// The subjects of operations: the first segment of a path, and its description.
+    /// The descriptions of the tags in the OpenAPI document. Each has the first path segment of the
+    /// operations with that tag.
     pub subjects: Vec<(&'static str, &'static str)>,
     /// Texts and functions that concern the whole program.
     pub about: About,
@@ -51,19 +52,20 @@ pub struct About {
     pub advice: fn(&Value) -> Option<String>,
     /// Additions to the OpenAPI documents.
     pub annex: DocumentAdditions,
-    /// The look-up of tokens in guests' links.
+    /// Finds the callers of tokens in guests' links.
     pub link: GuestTokenLookup,
 }
 
 /// Additions to the OpenAPI documents.
 #[derive(Clone, Copy)]
 pub struct DocumentAdditions {
-    /// Returns reusable parameters, in addition to those of the engine.
+    /// Returns entries for `components.parameters` of the public document, in addition to those of
+    /// the engine.
     pub parameters: fn() -> Value,
     /// Returns schemas that are published under separate names in the document of an interface.
     pub schemas: fn(Surface) -> Vec<Named>,
     /// Returns the webhooks for the document of the public interface. The argument contains the
-    /// named schemas.
+    /// schemas of that document by name, so that a webhook can refer to them.
     pub webhooks: fn(&Map<String, Value>) -> Map<String, Value>,
 }
 
@@ -83,11 +85,11 @@ pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<St
 pub struct GuestTokenLookup {
     /// Returns the callers of these tokens. The map has no entry for an unknown token.
     pub find: FindLinked,
-    /// The kind of object that is named in the 404 for an unknown token.
+    /// The kind of object that the 404 for an unknown token names, such as `Stay`.
     pub what: &'static str,
 }
 
-/// A text format that needs a network call to validate. Modules add such formats to their lists.
+/// A text format whose check needs a network call. Modules offer such formats in a list.
 pub struct NetworkFormat {
     /// The name of the format in schemas.
     pub name: &'static str,
@@ -95,10 +97,10 @@ pub struct NetworkFormat {
     pub check: fn(Arc<AppState>, String) -> BoxFuture<'static, Result<(), String>>,
 }
 
-/// Gauges of a module, measured whenever the metrics are read. Modules add them to their lists.
+/// Gauges that a module measures whenever the metrics are read. Modules offer them in a list.
 pub struct Gauges(pub fn(Store, Timestamp) -> BoxFuture<'static, Vec<Gauge>>);
 
-/// A measured value.
+/// A metric and its current value.
 pub struct Gauge {
     /// The name of the metric.
     pub name: &'static str,
@@ -111,8 +113,8 @@ pub struct Gauge {
 /// A summary: a list item that is stored as text beside its document.
 pub struct Summary {
     pub name: &'static str,
-    /// The version of the summary's format. A programmer raises it with every change of that
-    /// format.
+    /// The version of the summary's format. Raise it with every change of the format: stored
+    /// summaries of an older version are then rewritten.
     pub version: i64,
     /// Reads the documents of an organization whose ids sort after a given id, up to a limit. The
     /// columns are `id, doc`.

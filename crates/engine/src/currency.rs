@@ -10,7 +10,7 @@ const TWO_DIGITS: &str = "\
     SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG YER ZAR \
     ZMW ZWG";
 
-/// The codes of currencies with another number of decimal digits than two, and that number.
+/// The codes of currencies with 0, 3 or 4 decimal digits, each group with its number of digits.
 const OTHER_DIGITS: [(&str, &str); 3] = [
     (
         "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
@@ -20,7 +20,8 @@ const OTHER_DIGITS: [(&str, &str); 3] = [
     ("CLF UYW", "4"),
 ];
 
-/// The currency of each country that does not use the US dollar.
+/// Each currency except the US dollar, with the countries that use it. All other countries use the
+/// US dollar.
 const COUNTRIES: &str = "\
     AED AE|AFN AF|ALL AL|AMD AM|AOA AO|ARS AR|AUD AU CC CX HM KI NF NR TV|AWG AW|AZN AZ|\
     BAM BA|BBD BB|BDT BD|BHD BH|BIF BI|BMD BM|BND BN|BOB BO|BRL BR|BSD BS|BTN BT|BWP BW|\

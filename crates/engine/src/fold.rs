@@ -1,4 +1,4 @@
-//! The form in which texts are compared by searches. It is the same on both databases.
+//! Folds texts into the form that searches compare, which is the same on both databases.
 
 use std::cmp::Ordering;
 use std::iter;

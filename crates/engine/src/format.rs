@@ -113,14 +113,14 @@ pub fn pattern(name: &str) -> Option<&'static str> {
     })
 }
 
-/// A format that depends on more than the text.
+/// A format whose check needs the organization's country, the time or a network call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contextual {
     /// A phone number that is valid in its numbering plan.
     Phone,
     /// A time in the future.
     Future,
-    /// A format that another module checks, by name.
+    /// The name of a format that a module checks ([`crate::app::NetworkFormat`]).
     Other(String),
 }
 
@@ -160,8 +160,8 @@ fn is_time(text: &str) -> bool {
     FORM.as_ref().is_some_and(|form| form.is_match(text))
 }
 
-/// Names in time zone databases that are not names of places in IANA's database: the zone of the
-/// machine, and copies of the place names in other directories.
+/// Names that some systems add to the IANA time zone database: the zone of the machine, and copies
+/// of the place names in other directories.
 const NOT_PLACES: [&str; 3] = ["localtime", "factory", "posixrules"];
 const NOT_PLACE_PREFIXES: [&str; 3] = ["posix/", "right/", "systemv/"];
 
@@ -244,7 +244,8 @@ pub fn is_https_url(text: &str) -> bool {
 /// The maximum number of bytes of a redirect URI.
 pub const REDIRECT_URI_LENGTH: usize = 2_000;
 
-/// Schemes that a browser or an operating system handles itself. None of them belongs to an app.
+/// Schemes that a browser or an operating system handles itself. A redirect URI must not have such
+/// a scheme, because no app owns it.
 const SYSTEM_SCHEMES: [&str; 34] = [
     "about",
     "android-app",

@@ -59,8 +59,8 @@ impl Tag {
         Self { canonical, likely }
     }
 
-    /// Returns language and script. The same readers can read versions with the same language and
-    /// script.
+    /// Returns language and script. A reader of one version can read every version with the same
+    /// language and script.
     fn language_and_script(&self) -> (Language, Option<Script>) {
         (self.likely.language, self.likely.script)
     }
@@ -96,14 +96,15 @@ impl Tag {
 pub enum Fit {
     /// The requested tag itself.
     Exact,
-    /// The same tag in canonical form, or one of its parents, with the number of steps.
+    /// The requested tag in canonical form (0), or one of its parents, with the number of steps to
+    /// that parent.
     Parent(usize),
-    /// The language's default region, with the same language and script.
+    /// A version for the default region of the requested language, in the same script.
     DefaultRegion,
-    /// Another region of the language and the script.
+    /// A version for another region, in the same language and script.
     OtherRegion,
-    /// Another language that readers of the requested language can read. The value is the rank of
-    /// the version's fit to that other language.
+    /// A version in another language that the reader can read, such as Bokmål for Nynorsk. The
+    /// value is the rank of the version's fit to that other language.
     Sibling(usize),
     /// English, for a reader who requested another language. The value is the rank of the version's
     /// fit to `en`.
@@ -131,12 +132,12 @@ impl Fit {
     }
 }
 
-/// A reader, by the requested language.
+/// The language that a reader requests, prepared for comparison with versions.
 #[derive(Debug, Clone)]
 pub struct LanguageReader {
     /// The tag as it was requested.
     requested: String,
-    /// `None` for a text that is not a tag.
+    /// The parsed language; `None` if the requested text is not a tag.
     language: Option<RequestedLanguage>,
 }
 
@@ -145,7 +146,7 @@ pub struct LanguageReader {
 struct RequestedLanguage {
     tag: Tag,
     with_parents: Vec<LanguageIdentifier>,
-    /// The default region of the language in this script.
+    /// The most likely region of the language in this script.
     default_region: Option<Region>,
 }
 
@@ -259,8 +260,8 @@ pub fn region(tag: &str) -> Option<String> {
     Some(region.to_string())
 }
 
-/// Returns the parent of a tag in CLDR. If CLDR lists no conventions for the tag, those of its
-/// parent apply.
+/// Returns the parent of a tag in CLDR. If CLDR has no conventions (such as date formats) for the
+/// tag, those of its parent apply.
 #[must_use]
 pub fn parent(tag: &str) -> String {
     let Some(tag) = Tag::parse(tag) else {

@@ -43,9 +43,9 @@ pub fn lost() -> u64 {
 pub struct Log(Queue);
 
 impl Log {
-    /// Starts the log with the filter in `VESTIBULE_LOG`. It writes text on a terminal and JSON
-    /// otherwise. It uses standard error, so that standard output contains only results. Panics are
-    /// logged as well. Spans with the target `spans` go only to `span_layer`.
+    /// Starts the log with the filter in `VESTIBULE_LOG`. The log writes to standard error, so that
+    /// standard output contains only results. It writes text on a terminal and JSON otherwise.
+    /// Panics are logged as well. Only `span_layer` receives spans with the target `spans`.
     pub fn begin(
         spans: &'static str,
         span_layer: Option<impl Layer<Registry> + Send + Sync>,
@@ -62,7 +62,8 @@ impl Log {
         let queue =
             Queue::begin(output()).map_err(|error| format!("cannot start the log: {error}"))?;
         match span_layer {
-            // Without traces, one filter applies to everything, so disabled spans cost nothing.
+            // Without traces, one filter applies to all layers, so `tracing` can disable the spans
+            // permanently.
             None => tracing_subscriber::registry()
                 .with(filter)
                 .with(lines(queue.clone()))
@@ -103,7 +104,8 @@ fn output() -> Box<dyn Write + Send> {
 }
 
 /// Returns whether standard error was closed when the process started. Rust's runtime then opens
-/// `/dev/null` for reading and writing. A shell that discards output opens it only for writing.
+/// `/dev/null` in its place, for reading and writing. A shell that discards output opens
+/// `/dev/null` only for writing.
 fn was_closed() -> bool {
     let null = || -> rustix::io::Result<bool> {
         let error = io::stderr();
@@ -115,7 +117,7 @@ fn was_closed() -> bool {
     null().unwrap_or(true)
 }
 
-/// A standard error that was closed. Every write fails.
+/// A replacement for a closed standard error. Every write fails, so its line is counted as lost.
 struct ClosedStderr;
 
 impl Write for ClosedStderr {
@@ -130,7 +132,7 @@ impl Write for ClosedStderr {
 
 /// Returns the layer that formats events as lines.
 fn lines<S: Subscriber + for<'l> LookupSpan<'l>>(queue: Queue) -> Box<dyn Layer<S> + Send + Sync> {
-    // The layer would report a failed write on standard error, with a macro that panics.
+    // By default the layer reports a failed write on standard error, with a macro that panics.
     let lines = fmt::layer().log_internal_errors(false).with_writer(queue);
     if io::stderr().is_terminal() {
         lines.with_target(false).boxed()
@@ -174,7 +176,7 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
 #[derive(Clone)]
 struct Queue {
     sender: SyncSender<LogEntry>,
-    /// Bytes of the lines in the queue.
+    /// The number of bytes of the lines in the queue.
     waiting: Arc<AtomicUsize>,
 }
 

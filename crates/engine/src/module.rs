@@ -22,12 +22,12 @@ pub struct Module {
     /// ([`crate::some_of!`]). Tables that refer to other tables come first.
     pub erased: &'static [&'static Statement],
     pub summaries: &'static [&'static Summary],
-    /// The subjects of the module's operations in the OpenAPI document: the first path segment, and
-    /// a short description.
+    /// The descriptions of the tags in the OpenAPI document. Each has the first path segment of the
+    /// operations with that tag.
     pub subjects: &'static [(&'static str, &'static str)],
     /// The module's routes that are not operations.
     pub routes: Option<Routes>,
-    /// The module's routes for browsers of every origin. They set their own CORS headers.
+    /// Routes that pages of every origin may call. These routes set their own CORS headers.
     pub open_routes: Option<Routes>,
     /// Adds the module's values to the lists of lower modules and of the engine.
     pub lists: fn(&mut Lists),

@@ -31,12 +31,12 @@ pub use store::SPANS;
 /// The header with the trace of a request (W3C Trace Context).
 pub const TRACEPARENT: &str = "traceparent";
 
-/// The parent of a span that begins a trace. The SDK takes the id of a trace only from a parent, so
-/// a span that begins a trace has this parent until the span ends.
+/// A placeholder parent of a span that begins a trace. The SDK takes the id of a trace only from a
+/// parent. The export removes the placeholder when the span ends.
 const NO_PARENT: SpanId = SpanId::from_bytes([0xff; 8]);
 
-/// The parent of the span of a request or delivery. Every span below that span finds this value in
-/// its context.
+/// The trace context that the span of a request or delivery was created with. Every span below that
+/// span finds this value in its context.
 struct Origin(SpanContext);
 
 /// Creates a span for a stage of a request, below the current span.
@@ -47,8 +47,8 @@ macro_rules! stage {
     };
 }
 
-/// Creates the span of an incoming request. It belongs to the caller's trace, or else to a trace
-/// with the request's id.
+/// Creates the span of an incoming request. The span belongs to the trace of the request's
+/// `traceparent`, or else to a new trace whose id is the request's id.
 #[must_use]
 pub fn request(headers: &HeaderMap, id: Uuid) -> Span {
     let span = tracing::info_span!(
@@ -82,8 +82,8 @@ pub fn set_operation(span: &Span, operation: &'static str) {
     span.record("vestibule.operation", operation);
 }
 
-/// Creates the span of a delivery attempt. It belongs to the trace of the event, or else to a trace
-/// with the delivery's id.
+/// Creates the span of a delivery attempt. The span belongs to the trace of the event, or else to a
+/// new trace whose id is the delivery's id.
 #[must_use]
 pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
     let span = tracing::info_span!(
@@ -102,8 +102,8 @@ pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
     span
 }
 
-/// Puts a span into the trace of a `traceparent`, or else into a trace with this id. Does not call
-/// `traceparent` if traces are disabled.
+/// Puts a span into the trace of a `traceparent`, or else into a new trace with this id. Does not
+/// call `traceparent` if traces are disabled.
 fn set_parent<'a>(span: &Span, traceparent: impl FnOnce() -> Option<&'a str>, id: Uuid) {
     if span.is_disabled() {
         return;
@@ -119,12 +119,12 @@ fn set_parent<'a>(span: &Span, traceparent: impl FnOnce() -> Option<&'a str>, id
         )
     });
     let context = Context::new().with_value(Origin(origin.clone()));
-    // This fails only for a span that has started.
+    // `set_parent` fails only for a span that was already entered, and this span is new.
     let _ = span.set_parent(context.with_remote_span_context(origin));
 }
 
-/// Parses `00-<trace>-<span>-<flags>`. Later versions may have more fields. The library's own
-/// parser also accepts ids of other lengths.
+/// Parses `00-<trace>-<span>-<flags>`, and later versions, which may have more fields. The
+/// library's parser is not used, because it accepts ids of other lengths.
 fn parse(traceparent: &str) -> Option<SpanContext> {
     static FORMAT: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$")
@@ -144,15 +144,15 @@ fn parse(traceparent: &str) -> Option<SpanContext> {
     (is_valid_version && context.is_valid()).then_some(context)
 }
 
-/// Returns the `traceparent` for work in the current span.
+/// Returns the `traceparent` value for work that the current span causes.
 #[must_use]
 pub fn current() -> Option<String> {
     of(&Span::current())
 }
 
-/// Returns the `traceparent` for work in a span. If the caller's trace is not sampled, this is the
-/// caller's own value, so that later services do not sample it either. Returns `None` if traces are
-/// disabled.
+/// Returns the `traceparent` value for work that a span causes. If the caller's trace is not
+/// sampled, this is the caller's own value, so that later services do not sample it either. Returns
+/// `None` if traces are disabled.
 #[must_use]
 pub fn of(span: &Span) -> Option<String> {
     let context = span.context();

@@ -35,7 +35,7 @@ const NAMELESS: &str = "file";
 pub struct TakesFile {
     /// The input field of the file.
     pub field: &'static str,
-    /// The greatest accepted size in bytes; whole MiB.
+    /// The greatest accepted size in bytes, a multiple of 1 MiB.
     pub max_bytes: u64,
     /// Returns the media type for the first bytes of a file, or `None` if the type is not accepted.
     /// The argument has [`HEAD`] bytes, or is the whole file if that is shorter.
@@ -59,7 +59,7 @@ pub struct UploadedFile {
     pub content_type: String,
     /// The size in bytes.
     pub size: u64,
-    /// The SHA-256 of the content, in base64.
+    /// The SHA-256 of the content, in base64url without padding.
     pub digest: String,
 }
 
@@ -86,7 +86,7 @@ pub struct Uploads {
     counter: Arc<UploadCounter>,
 }
 
-/// The greatest default reserve of a file system.
+/// The greatest number of bytes that uploads leave free by default.
 const RESERVE: u64 = 1 << 30;
 
 /// Returns the number of bytes of the file system that uploads leave free: the configured number,
@@ -141,8 +141,9 @@ impl Uploads {
 }
 
 /// Returns whether a caller may upload one more file. The arguments are the numbers of uploads in
-/// progress: of the caller, of the organization and in total. An organization may have at most as
-/// many uploads as there are free upload slots, so there is always a slot for another organization.
+/// progress: of the caller, of the organization and in total. An organization's uploads must be
+/// fewer than the free slots of [`MAX_UPLOADS`], so there is always a slot for another
+/// organization.
 const fn has_free_upload(of_caller: usize, of_organization: usize, all: usize) -> bool {
     of_caller < MAX_UPLOADS_OF_CALLER && of_organization < MAX_UPLOADS.saturating_sub(all)
 }
@@ -172,7 +173,7 @@ impl UploadCounter {
     }
 }
 
-/// The number of uploads in progress for each key.
+/// The number of uploads in progress of each caller or organization.
 struct Counts<K>(HashMap<K, usize>);
 
 impl<K> Default for Counts<K> {
@@ -215,8 +216,8 @@ impl Drop for UploadGuard {
     }
 }
 
-/// Returns a new key: the organization's folder, and a name that sorts by time and contains a
-/// random secret.
+/// Returns a new key for file storage: the organization's folder, and a name that sorts by time and
+/// contains a random secret.
 pub(crate) fn fresh_key(ids: &Ids, organization: Uuid, now: Timestamp) -> String {
     let secret = Uuid::from_bytes(ids.secret::<SECRET>());
     format!(
@@ -227,13 +228,13 @@ pub(crate) fn fresh_key(ids: &Ids, organization: Uuid, now: Timestamp) -> String
     )
 }
 
-/// Returns the common prefix of an organization's keys.
+/// Returns the common prefix of the storage keys of an organization's files.
 #[must_use]
 pub fn folder(organization: Uuid) -> String {
     format!("{organization}/")
 }
 
-/// Returns the time at which a key was created, or `None` for a key of another form.
+/// Returns the time at which a storage key was created, or `None` for a key of another form.
 #[must_use]
 pub fn created_at(key: &str) -> Option<Timestamp> {
     let (folder, name) = key.split_once('/')?;

@@ -1,5 +1,5 @@
-//! Building blocks of request bodies: optional fields, resources and their bodies, and values of a
-//! given form.
+//! Building blocks of request bodies: optional fields, the declaration of resources, the bodies
+//! that create and update them, and types of values.
 
 mod bodies;
 mod names;

@@ -3,21 +3,21 @@
 use schemars::Schema;
 use serde_json::Value;
 
-/// Declares a resource, each field once.
+/// Declares the structs of a resource. Each field is declared once.
 ///
-/// `name: type = value` declares a field that is stored and returned. `value` is its default in a
-/// new resource, and in a resource that was stored by a version without the field. If clients can
-/// write the field, the description for clients and the type of the request field follow, after
-/// `sent as`. A field with `by hand` is not copied by [`StoredAs`](crate::field::StoredAs); the
-/// operation sets it.
+/// The first struct is the stored resource. `name: type = value` declares a field that is stored
+/// and returned. `value` is its default in a new resource, and in a resource that was stored by a
+/// version without the field. If clients can write the field, `sent as` and the type in requests
+/// follow. The field's description for clients is directly before `sent as`. A field with `by hand`
+/// is not copied by [`StoredAs`](crate::field::StoredAs); the operation sets it.
 ///
-/// A resource that is returned as it is stored needs nothing more. If the response has fewer
-/// fields, `answered as` declares a third struct for it. That struct has the fields with the mark
-/// `answered`, in order, with the attributes after the mark. After `and as`, a field is repeated
-/// under a second name.
+/// `answered as` declares a struct for responses that have fewer fields than the stored resource.
+/// That struct has the fields with the mark `answered`, in order, with the attributes after the
+/// mark. After `and as`, a field is repeated under a second name. Without `answered as`, responses
+/// contain the stored struct.
 ///
 /// The second struct is the request body. It distinguishes a field with null from a missing field.
-/// Fields that are declared in it are sent, but not stored under the same name.
+/// The fields that it declares itself are sent, but not stored under the same name.
 ///
 /// Each struct after it is a part of the stored struct. In a request, the fields of these parts are
 /// at the top level.

@@ -1,8 +1,8 @@
 //! Sends spans to a collector: OTLP over HTTP, as JSON.
 //!
 //! The queue of spans is bounded. Spans that do not fit, or that the collector refuses, are counted
-//! and dropped. No request waits for the export. The operator chooses the collector, like the
-//! database, so any address is allowed.
+//! and dropped. No request waits for the export. The collector may have a private address, because
+//! the operator chooses it, as with the database.
 
 use std::pin::pin;
 use std::sync::OnceLock;
@@ -95,8 +95,8 @@ impl Endpoint {
     }
 }
 
-/// Returns the layer that puts finished spans into a queue. Only spans below a request or delivery
-/// that is sampled are collected.
+/// Returns the layer that puts finished spans into a queue. It collects only the spans of sampled
+/// requests and deliveries, and the spans below them.
 fn layer(queue: Sender<SpanData>) -> OpenTelemetryLayer<Registry, SdkTracer> {
     let provider = SdkTracerProvider::builder()
         .with_sampler(Sampler::ParentBased(Box::new(Sampler::AlwaysOff)))
@@ -111,7 +111,8 @@ fn layer(queue: Sender<SpanData>) -> OpenTelemetryLayer<Registry, SdkTracer> {
         .with_tracked_inactivity(false)
 }
 
-/// The sending end of the queue. The SDK's own queue does not publish how many spans it drops.
+/// The sending end of the queue. The SDK's own queue is not used, because it does not publish how
+/// many spans it drops.
 #[derive(Debug)]
 struct SpanQueue(Sender<SpanData>);
 
@@ -192,7 +193,7 @@ async fn fill(queue: &mut Receiver<SpanData>, batch: &mut Vec<SpanData>) {
     while batch.len() < BATCH_SIZE && queue.recv_many(batch, BATCH_SIZE - batch.len()).await > 0 {}
 }
 
-/// Returns an exporter that sends each batch once.
+/// Returns an exporter that sends each batch once, without retries.
 fn exporter(url: &Url) -> Result<SpanExporter, HttpError> {
     let client = Client::builder()
         .timeout(TIMEOUT)
@@ -213,7 +214,7 @@ fn exporter(url: &Url) -> Result<SpanExporter, HttpError> {
     Ok(exporter)
 }
 
-/// Returns the attributes of this process.
+/// Returns the attributes of this process, which the collector gets with every batch.
 fn resource() -> Resource {
     let host = std::env::var("HOSTNAME")
         .ok()
@@ -231,7 +232,8 @@ fn resource() -> Resource {
 #[derive(Debug)]
 struct Collector {
     client: Client,
-    /// The collector's address. The exporter's form of it lacks the user name and password.
+    /// The collector's address. The exporter's request lacks the user name and password of this
+    /// address.
     url: Url,
     is_accepting: AtomicBool,
 }
