@@ -13,7 +13,7 @@ use crate::app_state::{AppState, Lists};
 use crate::error::Result;
 use crate::operation::{Operation, Surface};
 
-/// A program, put together from modules.
+/// A program that [`crate::module::assemble`] has put together from modules.
 pub struct App {
     /// All operations of all surfaces, in the order of the OpenAPI document.
     pub operations: Vec<Operation>,
@@ -116,8 +116,8 @@ pub struct Summary {
     /// The version of the summary's format. Raise it with every change of the format: stored
     /// summaries of an older version are then rewritten.
     pub version: i64,
-    /// Reads the documents of an organization whose ids sort after a given id, up to a limit. The
-    /// columns are `id, doc`.
+    /// Reads the organization's documents with ids after a given id, up to a limit. The columns are
+    /// `id, doc`.
     pub read: &'static Statement,
     /// Writes the summary beside the document that has a given id.
     pub write: &'static Statement,

@@ -1,4 +1,5 @@
-//! Supervision of background tasks. A task that ends is restarted. Until then it is listed as down.
+//! Supervises background tasks. A task that ends by itself is restarted after a delay, during which
+//! it is listed as down.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;

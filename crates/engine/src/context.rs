@@ -219,7 +219,7 @@ impl<'c, 't> Context<'c, 't> {
         }
     }
 
-    /// Opens an organization for writing: locks it and raises the revision that the write changes.
+    /// Opens an organization for a write: locks it and raises one of its revisions.
     pub fn for_writing(
         mut system: System<'c, 't>,
         organization: Uuid,
@@ -316,7 +316,7 @@ impl<'c, 't> Context<'c, 't> {
         self.until = self.until.min(time);
     }
 
-    /// Returns the time in which the answer is valid: always, or from now until the limit that
+    /// Returns the period in which the answer is valid: always, or from now until the limit that
     /// [`Context::limit_validity`] has set.
     #[must_use]
     pub fn validity(&self) -> Range<Timestamp> {

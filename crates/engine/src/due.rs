@@ -18,7 +18,7 @@ use crate::app_state::WakeSignal;
 use crate::error::{Error, Result};
 use crate::pipeline::Service;
 
-/// A kind of work that becomes due.
+/// A kind of background work that becomes due at stored times.
 pub trait DueWork: 'static {
     /// Minimum delay between two searches for due work.
     const MIN_DELAY: Duration;

@@ -356,7 +356,7 @@ impl Error {
         error
     }
 
-    /// Replaces the message by a text that clients may rely on.
+    /// Replaces the default message of the error's kind.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Reason>) -> Self {
         self.0.message = message.into();

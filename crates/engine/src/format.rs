@@ -125,7 +125,7 @@ pub enum Contextual {
 }
 
 impl Contextual {
-    /// Returns the contextual format of this name.
+    /// Returns the contextual format of this name, or `None` for a format in [`STATIC`].
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         match name {

@@ -94,13 +94,13 @@ pub enum Credential {
     Platform,
     /// A guest, identified by the token of a link.
     Guest {
-        /// Id of the object that the link opens.
+        /// Id of the object that the guest's link opens, such as a stay.
         opens: Uuid,
     },
     /// Somebody who has the link to a preview. This caller sees the guest's view and can change
     /// nothing.
     Preview {
-        /// Id of the object that the link opens.
+        /// Id of the object that the preview's link opens, such as a stay.
         opens: Uuid,
     },
 }

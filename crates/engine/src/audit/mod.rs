@@ -147,7 +147,7 @@ pub struct AuditedObject {
     pub target: Target,
     /// Fields whose changes are recorded with their values.
     pub shown: AuditFields,
-    /// Secret fields. The entry names those that changed and contains no values of them.
+    /// Secret fields. The entry contains the names of those that changed, but never their values.
     pub withheld: AuditFields,
     /// Unordered lists, of which the reader may load only the items that the operation concerns.
     /// The entry records the added and removed items.
@@ -170,7 +170,8 @@ impl AuditedObject {
         Ok(self)
     }
 
-    /// Adds secret fields. The entry names those that changed and contains no values of them.
+    /// Adds secret fields. The entry contains the names of those that changed, but never their
+    /// values.
     pub fn withholding(mut self, fields: &impl Serialize) -> Result<Self> {
         self.withheld.append(&mut object(fields)?);
         Ok(self)

@@ -122,7 +122,7 @@ pub struct Answer {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// An answer as text.
+/// An answer whose data is written as JSON text.
 #[derive(Debug)]
 pub struct AnswerText {
     /// The payload as JSON.

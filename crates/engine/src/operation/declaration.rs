@@ -423,7 +423,7 @@ fn typed<I: DeserializeOwned>(input: Value) -> Result<I> {
     serde_json::from_value(input).map_err(|error| Error::invalid(&[], error.to_string()))
 }
 
-/// Removes the paging fields from an input and returns them as a page.
+/// Removes `limit` and `offset` from an input and returns them as a page.
 fn page(input: &mut Value, limits: PageLimits) -> Page {
     let mut take = |name| {
         input

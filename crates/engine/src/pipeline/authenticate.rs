@@ -60,8 +60,9 @@ fn asks_for_another_time(request: &Head) -> bool {
     request.query.iter().any(|(name, _)| name == "at")
 }
 
-/// Returns the caller if that needs no database access: the platform, and callers that are cached
-/// for the current database version.
+/// Returns the caller if that needs no database access: the platform, a caller whom the surface has
+/// identified, or a cached caller. Cached callers are valid as long as the database does not
+/// change.
 pub(super) fn recall(
     service: &Service,
     operation: &Operation,
@@ -294,7 +295,7 @@ async fn look_up_shared(
     caller.ok_or_else(|| ErrorKind::Authentication.into())
 }
 
-/// Returns the caller of a token, and caches the caller for the current database version.
+/// Returns the caller of a token, and caches the caller under the current [`store::Version`].
 fn look_up(
     tx: &mut Transaction<'_>,
     service: &Service,

@@ -66,7 +66,8 @@ pub(super) async fn command(
         .map_err(Error::internal)?
 }
 
-/// Prepares the command in its organization, and reserves its key for all processes.
+/// Prepares the command in its organization, and reserves its idempotency key, so that other
+/// processes refuse it.
 fn begin(
     write: &Write,
     tx: &mut Transaction<'_>,
@@ -89,7 +90,8 @@ fn begin(
     Ok(request)
 }
 
-/// Records the outcome: a response or a refusal under the key, and the audit entry of the command.
+/// Records the outcome of the command: its response or a 502 under the idempotency key, and the
+/// audit entry.
 async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -> Result<Success> {
     let call = write.call.clone();
     let (operation, request_id) = (call.operation, call.head.id);

@@ -21,7 +21,7 @@ pub struct LocalOutcome {
     pub requester: Option<Requester>,
 }
 
-/// A successful answer to code of this process.
+/// The answer to a successful call by code of this process.
 pub struct LocalAnswer {
     operation: &'static str,
     body: SuccessBody,

@@ -186,7 +186,8 @@ impl Memory {
         }
     }
 
-    /// Returns the caller of a token, if the caller was read in this version of the database.
+    /// Returns the cached caller of a token, if the database is still in the state (`version`) in
+    /// which the caller was read.
     pub(super) fn caller(
         &self,
         presented: PresentedCredential<&str, &str>,
@@ -198,7 +199,8 @@ impl Memory {
             .then(|| cached.identified.clone())
     }
 
-    /// Caches the caller of a token. `version` must have been read before the caller.
+    /// Caches the caller of a token under a state of the database. `version` must have been read
+    /// before the caller.
     pub(super) fn remember_caller(
         &self,
         presented: PresentedCredential<&str, &str>,

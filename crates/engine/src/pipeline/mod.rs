@@ -208,7 +208,7 @@ impl Success {
 enum ReadOutcome {
     /// The operation has answered, without a call to another service.
     Done(Success),
-    /// A call to another service, which has not begun. It runs after the transaction is closed.
+    /// A call to another service, to be made after the transaction is closed.
     Calls(BoxFuture<'static, Result<Answer>>),
 }
 

@@ -13,8 +13,8 @@ use crate::operation::Operation;
 const MAX_TOKENS: usize = 16_384;
 
 /// The organization of each token at its last look-up. Hints only affect scheduling, never
-/// authentication. After a token was moved or deleted, its next request is scheduled for the wrong
-/// organization.
+/// authentication. If the token was deleted since, its next request is scheduled in the share of
+/// the wrong organization.
 pub struct TenantHints(Cache<[u8; 32], Uuid>);
 
 impl Default for TenantHints {
@@ -24,13 +24,13 @@ impl Default for TenantHints {
 }
 
 impl TenantHints {
-    /// Returns the share of the organization of a request's token. An unknown token has a separate
-    /// share.
+    /// Returns the share of the organization of a request's token. Each unknown token has a share
+    /// of its own.
     pub(super) fn of(&self, operation: &Operation, request: &Head) -> Share {
         self.of_token(token(operation, request)?)
     }
 
-    /// Returns the share of the organization of a token. An unknown token has a separate share.
+    /// Returns the share of the organization of a token. Each unknown token has a share of its own.
     #[must_use]
     pub fn of_token(&self, token: &str) -> Share {
         let digest = digest(token);
