@@ -163,14 +163,14 @@ pub struct Context<'c, 't> {
     /// The revision that the lock raised; `None` for a read, which takes no lock.
     opened_for: Option<RaisedRevision>,
     touches_configuration: bool,
-    /// When the answer of the operation expires. `Timestamp::MAX` means never.
+    /// When the answer of the operation expires; `Timestamp::MAX` if it never does.
     until: Timestamp,
     /// Warnings about accepted values that the caller may not intend, as field name and message.
     warnings: Vec<(&'static str, String)>,
 }
 
 impl<'c, 't> Context<'c, 't> {
-    /// Opens an organization for an operation that only reads. Takes no lock.
+    /// Opens an organization for an operation that only reads. Does not lock the organization.
     pub fn for_reading(
         system: System<'c, 't>,
         organization: Uuid,
@@ -284,9 +284,8 @@ impl<'c, 't> Context<'c, 't> {
     /// was stored under the current configuration revision, and otherwise from `load`.
     ///
     /// A read-only transaction stores the loaded value in the cache. A write transaction does not,
-    /// because its commit may fail, and so may the uncommitted changes of earlier operations in the
-    /// same group commit. A transaction that changes the configuration does not read from the cache
-    /// either.
+    /// because its commit may fail. A transaction that changes the configuration also ignores
+    /// cached values.
     pub fn cached<V: Cacheable>(
         &mut self,
         key: &str,
@@ -430,8 +429,8 @@ impl<'c, 't> Context<'c, 't> {
         Ok(self.system.tx.try_lock(key)?)
     }
 
-    /// Makes the transaction a dry run: it is rolled back when it ends, but the caller gets the
-    /// answer that a committed transaction would give.
+    /// Makes the transaction a dry run: it is rolled back at its end. The caller gets the answer
+    /// that a committed transaction would give.
     pub fn dry_run(&mut self) {
         self.system.tx.dry_run();
     }

@@ -59,7 +59,7 @@ fn digits(piece: &str) -> Option<&str> {
         .then(|| piece.trim_start_matches('0'))
 }
 
-/// Folds a text into an existing string, which is cleared first.
+/// Clears `folded`, and folds a text into it.
 pub fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
     for word in text.split_whitespace() {

@@ -161,7 +161,7 @@ fn is_time(text: &str) -> bool {
 }
 
 /// Names that some systems add to the IANA time zone database: the zone of the machine, and copies
-/// of the place names in other directories.
+/// of the place names in other folders.
 const NOT_PLACES: [&str; 3] = ["localtime", "factory", "posixrules"];
 const NOT_PLACE_PREFIXES: [&str; 3] = ["posix/", "right/", "systemv/"];
 
@@ -283,11 +283,12 @@ const SYSTEM_SCHEMES: [&str; 34] = [
     "wss",
 ];
 
-/// Returns whether an authorization may redirect people to an address: an https URL, an http URL of
-/// the local machine (RFC 8252, section 7.3), or a URL with a private-use scheme. A private-use
-/// scheme must contain a dot, which shows its owner (section 7.1), or a host with a dot and a path
-/// must follow it. The address must have no fragment (RFC 6749, section 3.1.2) and no user name,
-/// and its host must be safe in a header.
+/// Returns whether an authorization may redirect people to an address. Accepts three kinds of URLs:
+/// https, http of the local machine (RFC 8252, section 7.3), and private-use schemes.
+///
+/// A private-use scheme must contain a dot, which shows its owner (section 7.1), or a host with a
+/// dot and a path must follow it. The address must have no fragment (RFC 6749, section 3.1.2) and
+/// no user name. Its host must be safe in a header.
 #[must_use]
 pub fn is_redirect_uri(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte);

@@ -38,8 +38,8 @@ impl Ids {
         bytes
     }
 
-    /// Returns the random number that a revision is raised by: at least 1 and at most 2³¹, so that
-    /// a revision can be raised 2³² times.
+    /// Returns a random number by which a revision is raised: at least 1 and at most 2³¹. A
+    /// revision can therefore be raised 2³² times.
     #[must_use]
     pub fn revision_increment(&self) -> i64 {
         i64::from(random().next_u32() >> 1) + 1

@@ -1,9 +1,9 @@
-//! Matches the language that a reader asks for with the languages that exist (rules:
+//! Matches the language that a reader requests with the languages of the existing versions (rules:
 //! translations#languages), after CLDR.
 //!
 //! Tags are compared in canonical form with their likely script and region, from ICU4X's data. A
-//! version in another script does not match: readers of simplified Chinese do not get traditional
-//! characters, and readers of Serbian in Cyrillic script do not get Latin script.
+//! version in another script does not match. Readers of simplified Chinese do not get traditional
+//! characters, and readers of Cyrillic Serbian do not get Latin script.
 
 use icu_locale::fallback::{LocaleFallbackConfig, LocaleFallbacker};
 use icu_locale::subtags::{Language, Region, Script, language};

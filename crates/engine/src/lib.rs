@@ -8,10 +8,11 @@
 //! The engine does not depend on any module of the program. Modules register their state in the
 //! [`app_state`], where it is found by its type.
 //!
-//! The modules from low to high: error; moment, fold, logging, typed; json, clock, ids, processors,
-//! erased, background; traces; format; language; field; access; `app_state`; context; audit;
-//! operation; app; pipeline; summaries; module. A module imports only modules before it in this
-//! list, which `tests/it/house.rs` checks.
+//! The modules from low to high: error; moment, fold, logging, nearest, currency, typed; json,
+//! clock, ids, processors, erased, background; traces; format; language; field; access;
+//! `app_state`, uploads; context; sweeping; audit; operation; app; pipeline; summaries, due;
+//! module. A semicolon separates layers. A module imports only modules of lower layers, which
+//! `tests/it/house.rs` checks.
 
 pub mod access;
 pub mod app;

@@ -1,7 +1,7 @@
 //! The log: lines on standard error, written by a separate thread.
 //!
-//! Logging never blocks and never fails. A line that cannot be written is counted and dropped, for
-//! example because standard error is closed, its disk is full, or its reader is stuck.
+//! Logging never blocks and never fails. A line that cannot be written is counted and dropped. The
+//! reason may be a closed standard error, a full disk or a reader that is stuck.
 
 use std::env::{self, VarError};
 use std::io::{self, IsTerminal as _, Write};

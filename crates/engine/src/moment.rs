@@ -28,9 +28,8 @@ impl Moment {
 impl FromStr for Moment {
     type Err = jiff::Error;
 
-    /// Parses a time. The last 26 hours of the year 9999 are beyond the range of [`Timestamp`], but
-    /// clients often write the end of that year to mean "never". Such a time becomes the greatest
-    /// timestamp.
+    /// Parses a time. [`Timestamp`] ends 26 hours before the end of the year 9999, but clients
+    /// often write that end to mean "never". A later time becomes the greatest timestamp.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self).or_else(|error| {
             let year_before = text.strip_prefix("9999").map(|rest| format!("9998{rest}"));

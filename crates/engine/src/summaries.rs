@@ -1,11 +1,11 @@
-//! Summaries: texts for lists, stored beside the documents. If a new version of the program changes
-//! the form of a summary, it rewrites the stored texts.
+//! Summaries: texts for lists, stored beside the documents. A version of the program that changes
+//! the form of a summary rewrites the stored texts.
 //!
 //! The database stores the version of each summary. When the program starts, it rewrites outdated
-//! summaries in batches, each under the lock of its organization, and stores the new version at the
-//! end. If a rewrite is interrupted, the next start of the program begins it again. Several nodes
-//! that start together do the same work with the same result. A version newer than the program's is
-//! not changed.
+//! summaries in batches, each under the lock of its organization. At the end it stores the new
+//! version. If a rewrite is interrupted, the next start begins it again. Several nodes that start
+//! together do the same work with the same result. Summaries of a version newer than the program's
+//! are not changed.
 
 use std::sync::Arc;
 

@@ -3,9 +3,8 @@
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// Returns whether a text has nothing visible: it is empty, or consists of white space, control
-/// characters and characters without a glyph, such as U+200B and U+3164 (rules:
-/// errors#blank-texts).
+/// Returns whether a text has no visible character. White space, control characters and characters
+/// without a glyph, such as U+200B and U+3164, are not visible (rules: errors#blank-texts).
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_invisible(c))

@@ -89,8 +89,8 @@ pub struct Uploads {
 /// The greatest number of bytes that uploads leave free by default.
 const RESERVE: u64 = 1 << 30;
 
-/// Returns the number of bytes of the file system that uploads leave free: the configured number,
-/// or else 1 GiB or a tenth of the file system, whichever is less.
+/// Returns the number of bytes that uploads leave free on the file system: the configured number,
+/// or else the lesser of 1 GiB and a tenth of the file system.
 fn reserved(configured: Option<u64>, total: u64) -> u64 {
     configured.unwrap_or(RESERVE.min(total / 10))
 }
@@ -107,9 +107,9 @@ impl Uploads {
         }
     }
 
-    /// Registers the upload of a file of at most `most` bytes. Refuses the upload if the caller,
-    /// the organization or the service has too many uploads in progress, or if the file system
-    /// would fall below its reserve.
+    /// Registers the upload of a file of at most `most` bytes. Refuses it if the caller, the
+    /// organization or the service has too many uploads in progress. Also refuses it if the file
+    /// system would fall below its reserve.
     pub(crate) fn register(&self, owner: Owner, most: u64) -> Result<UploadGuard> {
         let space = self.files.space().map_err(Error::unavailable)?;
         let mut in_progress = self.counter.in_progress();

@@ -30,8 +30,8 @@ impl PropertyScope {
         }
     }
 
-    /// Returns whether the caller may access a record of this property. `None` stands for a record
-    /// without a property.
+    /// Returns whether the caller may access a record of this property. `None` is a record without
+    /// a property.
     #[must_use]
     pub fn covers_record(&self, property: Option<Uuid>) -> bool {
         property.is_none_or(|id| self.covers(id))

@@ -1,5 +1,5 @@
-//! The application state for work in a transaction: the state that modules have registered, their
-//! lists, the cache, and the wake signals for background tasks.
+//! The application state for work in a transaction: extensions and lists of modules, the cache, and
+//! the wake signals for background tasks.
 
 mod cache;
 mod types;

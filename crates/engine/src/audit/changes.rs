@@ -87,9 +87,8 @@ pub fn created<'s>(
         .collect()
 }
 
-/// Returns the fields that differ, by name. The argument `None` stands for an object that does not
-/// exist. The result is `None` if nothing differs, and empty if only the time of the last update
-/// differs.
+/// Returns the fields that differ, by name. An argument is `None` if the object does not exist. The
+/// result is `None` if nothing differs, and empty if only the time of the last update differs.
 #[must_use]
 pub fn difference(
     before: Option<&AuditedObject>,
@@ -142,7 +141,7 @@ pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
         .collect()
 }
 
-/// Limits the changes to the size of a row: cuts long values, and replaces the changes beyond the
+/// Limits the changes to the size of a row. Cuts long values, and replaces the changes beyond the
 /// limits by an entry with their number.
 pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
     let count = changes.len();

@@ -26,9 +26,9 @@ store::statements! {
     /// Adds a row to the audit log.
     INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// Reads the name of the app that acts for a member. Apps belong to no organization. Because
-    /// every statement must use the organization `?1`, there is a condition on `?1` that is always
-    /// true.
+    /// Reads the name of the app that acts for a member. Apps are not rows of an organization. The
+    /// condition on `?1` is always true; it exists because every statement must use the
+    /// organization.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
     /// Lists rows with a time of `?1` or earlier, oldest first.
     OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
@@ -191,7 +191,7 @@ pub fn write(context: &mut Context<'_, '_>, entry: AuditEntryRow) -> Result<()> 
     )
 }
 
-/// Removes rows that are older than the retention time. Returns true if there may be more of them.
+/// Removes rows that are older than the retention time. Returns true if more such rows may remain.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
     let Ok(oldest) = now.checked_sub(retention) else {
         return Ok(false);

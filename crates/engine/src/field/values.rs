@@ -127,8 +127,8 @@ text!(
     /// A guest-facing text, stored untrimmed: 1 to 6000 characters, not blank.
     Text6000, { "type": "string", "minLength": 1, "maxLength": 6000, "format": "not-blank" }
 );
-/// A guest-facing text by language: at least one of up to 50 BCP 47 tags, each with a text of 1 to
-/// 6000 characters that is not blank.
+/// A guest-facing text by language. The object has 1 to 50 fields, each with a BCP 47 tag as its
+/// name and a text of 1 to 6000 characters that is not blank.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct TextsByLanguage(pub BTreeMap<String, String>);
@@ -235,7 +235,7 @@ macro_rules! number {
 }
 
 number!(
-    /// A number of things, of days or of nights, or a position in an order.
+    /// A number of items, days or nights, or a position in an order.
     Count(u32), i32::MAX
 );
 number!(
@@ -243,7 +243,8 @@ number!(
     Age(u32), 150
 );
 number!(
-    /// An amount in cents. The maximum is the largest integer that every JSON reader keeps exact.
+    /// An amount in cents. The maximum is the largest integer that every JSON reader represents
+    /// exactly.
     Cents(u64), 9_007_199_254_740_991_u64
 );
 

@@ -242,8 +242,7 @@ impl Declaration {
     }
 
     /// Sets a function that runs within the caller's organization and returns JSON text of the type
-    /// `O`. It is for lists whose rows were serialized when they were written and are joined by the
-    /// database.
+    /// `O`. Use it for lists whose items are stored as JSON text and joined by the database.
     pub fn run_text<I, O>(
         mut self,
         work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static,

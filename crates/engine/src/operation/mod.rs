@@ -100,7 +100,7 @@ impl Needs {
 pub enum Effect {
     /// Reads data and changes nothing.
     Read,
-    /// Creates, changes or removes something.
+    /// Creates, changes or removes data.
     Write,
 }
 
@@ -261,8 +261,8 @@ pub struct Operation {
     pub status: u16,
     /// One line for the OpenAPI document.
     pub summary: &'static str,
-    /// The description for the OpenAPI document and for language models: the effect of the
-    /// operation, when to use it instead of another, and its result.
+    /// The description for the OpenAPI document and for language models. It states the effect of
+    /// the operation, when to use it instead of another, and its result.
     pub about: &'static str,
     /// Whether the operation is also a tool.
     pub is_tool: bool,
@@ -272,12 +272,12 @@ pub struct Operation {
     pub title: &'static str,
     /// Input fields that tool callers cannot send.
     pub not_for_tools: &'static [&'static str],
-    /// Whether the operation may destroy data that a caller wanted to keep.
+    /// Whether the operation may destroy data.
     pub is_destructive: bool,
     /// Whether a second run with the same input has no additional effect.
     pub is_idempotent: bool,
-    /// Messages for fields that clients send although the operation does not accept them: the end
-    /// of the field's path, without list indices, and the message.
+    /// Messages for fields that clients send although the operation does not accept them. Each
+    /// entry is the end of the field's path, without list indices, and the message.
     pub field_hints: &'static [(&'static str, &'static str)],
     /// The data that the operation's cached answers depend on; `None` if answers are not cached.
     pub cached: Option<CacheBasis>,

@@ -1,8 +1,8 @@
 //! Idempotency keys on POST (rules: errors#idempotency).
 //!
-//! The record of a response commits together with the work. After a crash, either both exist or
-//! neither. During the work, two locks protect the key: one in this process, and on PostgreSQL one
-//! in the transaction. Each lock ends with its process or transaction.
+//! The record of a response commits together with the work, so after a crash both exist or both are
+//! missing. During the work, two locks protect the key: one in this process, and on PostgreSQL one
+//! in the transaction. A lock ends with its process or transaction.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -261,7 +261,7 @@ impl Drop for KeyGuard {
     }
 }
 
-/// Removes expired records. Returns true if there may be more of them.
+/// Removes expired records. Returns true if more expired records may remain.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
     let Ok(oldest) = now.checked_sub(retention) else {
         return Ok(false);

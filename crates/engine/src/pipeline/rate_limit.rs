@@ -1,8 +1,7 @@
 //! Rolling rate limits per credential (rules: limits#rate-limits).
 //!
-//! Both windows are exact. The log of a credential contains the time of every accepted request of
-//! the last minute. The window of one second is the newest part of that log. Refused requests do
-//! not count.
+//! The limits per minute and per second are exact. The log of a credential contains the time of
+//! every accepted request of the last minute. Refused requests do not count.
 //!
 //! Each process has a separate log. With Redis, there is also a log that all nodes share
 //! ([`super::shared_log`]). A test checks that both logs follow the same rule.

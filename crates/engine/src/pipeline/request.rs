@@ -67,7 +67,7 @@ impl Receiving {
         Self(Arc::new(Mutex::new(Some(Box::new(guard)))))
     }
 
-    /// Removes the mark, so that a shutdown lets the request finish.
+    /// Removes the mark. A shutdown then waits for the request.
     pub fn release(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }

@@ -25,8 +25,8 @@ const DEADLINE: Duration = Duration::from_millis(50);
 const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
 /// Delay after a connection was lost or refused.
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-/// Interval of test requests on a connection. They detect a lost connection, and keep an idle
-/// connection open.
+/// Interval of test requests on a connection. They detect a lost connection, and prevent that an
+/// idle connection is closed.
 const TEST_INTERVAL: Duration = Duration::from_secs(5);
 /// The maximum number of requests in the send queue of a connection. When the queue is full,
 /// requests wait for space in it.
@@ -128,8 +128,8 @@ impl SharedLog {
             match self.connect().await {
                 Ok(connection) => {
                     if !was_up {
-                        // This message has the level of the message about the loss, so that a log
-                        // with one contains both.
+                        // This message has the same level as the message about the loss, so that a
+                        // log shows both or neither.
                         tracing::warn!(
                             "Redis answers again; this node shares rate limits with the others"
                         );

@@ -1,12 +1,11 @@
-//! The stages of a request between identifying the caller and running the operation.
+//! The stages of a request between the identification of the caller and the run of the operation.
 //!
 //! authenticate → [`Call::admit`] (rate limit → two-factor → permission) → [`Admitted::parse`]
-//! (permission by the body → form of the `Idempotency-Key` → arguments) →
-//! [`ParsedCall::validate`] → run.
+//! (permission by the body → form of the `Idempotency-Key` → arguments) → [`ParsedCall::validate`]
+//! → run.
 //!
 //! The argument of each stage is a value that only the stage before it can create. The order is
-//! therefore the same in every code path, in one transaction or in several, and no stage can be
-//! skipped.
+//! therefore the same in every code path, and no stage can be skipped.
 
 use std::sync::Arc;
 

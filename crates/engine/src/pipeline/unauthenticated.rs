@@ -1,8 +1,8 @@
 //! The reason why a request was not authenticated, as the client sees it.
 //!
-//! The reason is determined only after a refusal, so accepted requests are not slower. Only a
-//! client that sent the whole token learns that the token is expired or valid for another resource,
-//! because the look-up uses the token's hash.
+//! The reason is determined only after a refusal, so accepted requests are not slower. The look-up
+//! uses the hash of the whole token. Therefore only a client that sent the whole token learns that
+//! it is expired or valid for another resource.
 
 use std::sync::Arc;
 

@@ -358,8 +358,8 @@ fn deadline(bytes: u64) -> Duration {
     MAX_TIME.min(BASE_TIME + Duration::from_secs(bytes / MIN_BYTES_PER_SECOND))
 }
 
-/// An incoming body with a progress deadline. It returns one chunk at a time and pauses after each,
-/// so that the consumer can finish a chunk before it receives the next one.
+/// An incoming body with a progress deadline. After each chunk the stream pauses once, so that the
+/// consumer can finish that chunk before it receives the next one.
 struct IncomingBody {
     body: Body,
     bytes: u64,
