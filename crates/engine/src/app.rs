@@ -59,8 +59,7 @@ pub struct About {
 /// Additions to the OpenAPI documents.
 #[derive(Clone, Copy)]
 pub struct DocumentAdditions {
-    /// Returns entries for `components.parameters` of the public document, in addition to those of
-    /// the engine.
+    /// Returns the parameters of modules for `components.parameters` of the public document.
     pub parameters: fn() -> Value,
     /// Returns schemas that are published under separate names in the document of an interface.
     pub schemas: fn(Surface) -> Vec<Named>,
@@ -83,7 +82,7 @@ pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<St
 /// The look-up of tokens in the paths of guests' requests.
 #[derive(Clone, Copy)]
 pub struct GuestTokenLookup {
-    /// Returns the callers of these tokens. The map has no entry for an unknown token.
+    /// Returns the caller of each known token. The map has no entry for an unknown token.
     pub find: FindLinked,
     /// The kind of object that the 404 for an unknown token names, such as `Stay`.
     pub what: &'static str,

@@ -492,12 +492,12 @@ impl<'c, 't> Context<'c, 't> {
         self.system.app_state.lists.all()
     }
 
-    /// Returns an API key of the organization, or `None` if there is no such key.
+    /// Returns an API key of the organization, or `None` if the id is unknown.
     pub fn api_key(&mut self, id: Uuid) -> Result<Option<ApiKey>> {
         access::key(self.system.tx, self.organization.id, id)
     }
 
-    /// Returns a member of the organization, or `None` if there is no such member.
+    /// Returns a member of the organization, or `None` if the id is unknown.
     pub fn member(&mut self, id: Uuid) -> Result<Option<Member>> {
         access::member(self.system.tx, self.organization.id, id)
     }

@@ -106,10 +106,10 @@ pub enum Fit {
     /// A version in another language that the reader can read, such as Bokmål for Nynorsk. The
     /// value is the rank of the version's fit to that other language.
     Sibling(usize),
-    /// English, for a reader who requested another language. The value is the rank of the version's
-    /// fit to `en`.
+    /// English, for a reader of a language other than English. The value is the rank of the
+    /// version's fit to `en`.
     English(usize),
-    /// Any other language.
+    /// Neither the requested language nor English.
     Other,
 }
 
@@ -167,7 +167,8 @@ impl RequestedLanguage {
         }
     }
 
-    /// Returns how a version fits, or `None` for another language or script.
+    /// Returns how well a version fits, or `None` if its language or script differs from the
+    /// requested one.
     fn fit(&self, version: &Tag) -> Option<Fit> {
         if version.language_and_script() != self.tag.language_and_script() {
             return None;
@@ -247,8 +248,8 @@ impl LanguageReader {
     }
 }
 
-/// Parses a tag with underscores or surrounding white space, as other systems write it. Returns it
-/// in the case that BCP 47 recommends.
+/// Parses a language tag that another system has written with underscores or with surrounding white
+/// space. Returns the tag in the case that BCP 47 recommends.
 #[must_use]
 pub fn parse_lenient(text: &str) -> Option<String> {
     format::language(&crate::typed::normalize_input(text).replace('_', "-"))

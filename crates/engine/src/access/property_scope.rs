@@ -10,7 +10,7 @@ use uuid::Uuid;
 pub enum PropertyScope {
     /// Every property of the organization.
     Everything,
-    /// Only these properties. The caller is limited.
+    /// Only the listed properties.
     Properties(BTreeSet<Uuid>),
 }
 

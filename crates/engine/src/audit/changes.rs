@@ -25,7 +25,7 @@ const REST: &str = "…";
 /// Fields that are not recorded as changes, because the audit entry has an id and a time in any
 /// case.
 const BOOKKEEPING: [&str; 3] = ["id", "createdAt", "updatedAt"];
-/// The field that every write changes.
+/// The field that every update of an object changes.
 const UPDATED_AT: &str = "updatedAt";
 
 /// A changed field.
@@ -88,7 +88,8 @@ pub fn created<'s>(
 }
 
 /// Returns the fields that differ, by name. An argument is `None` if the object does not exist. The
-/// result is `None` if nothing differs, and empty if only the time of the last update differs.
+/// result is `None` if nothing differs. It is empty if the object was created, deleted or updated,
+/// but no recorded field differs.
 #[must_use]
 pub fn difference(
     before: Option<&AuditedObject>,
@@ -250,7 +251,7 @@ fn cut_list(all: &[Value], preferred: &Value) -> Value {
     Value::Array(items_kept)
 }
 
-/// Returns the items of a list that are not in another list.
+/// Returns the items of `value` that `other` lacks.
 fn without(value: Value, other: &Value) -> Value {
     let (Value::Array(items), Value::Array(others)) = (&value, other) else {
         return value;

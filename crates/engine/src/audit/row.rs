@@ -32,7 +32,7 @@ store::statements! {
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
     /// Lists rows with a time of `?1` or earlier, oldest first.
     OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
-    /// Removes those rows of one organization that `OLD` has listed.
+    /// Removes the rows of one organization that `OLD` has listed.
     REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
 }
 

@@ -66,13 +66,13 @@ pub enum Reason {
     NoSwitch,
     /// The parameter is not a whole number.
     NoInteger,
-    /// The value is invalid for a reason without a variant.
+    /// The value is invalid, and the validator gives no reason that has a variant.
     Invalid,
     /// The caller lacks this permission.
     Permission(&'static str),
     /// The value breaks a named rule of a module. The second value is the message.
     Rule(&'static str, Cow<'static, str>),
-    /// Any other reason, with this message.
+    /// A reason without a variant, with its message.
     Text(Cow<'static, str>),
 }
 

@@ -146,8 +146,8 @@ impl Declaration {
         self
     }
 
-    /// Accepts a file in a `multipart/form-data` body, whose other fields are text parts. The file
-    /// is stored before the function runs, and the function receives it as
+    /// Accepts a file as one part of a `multipart/form-data` body. The other parts are texts. The
+    /// file is stored before the function runs, and the function receives it as
     /// [`crate::uploads::UploadedFile`]. If the function refuses the request, the file is deleted.
     #[must_use]
     pub fn takes_file(mut self, file: TakesFile) -> Self {

@@ -481,8 +481,7 @@ impl Operation {
         self.shape.get_or_init(|| Shape::of(self))
     }
 
-    /// Returns the issues that the schema finds in an input which another operation has created for
-    /// this operation.
+    /// Returns the issues that the schema finds in an input that code of this process has created.
     #[must_use]
     pub fn issues_of(&self, input: &Value) -> Vec<Issue> {
         self.shape().issues_of(self, input)

@@ -270,7 +270,7 @@ impl Shape {
         })
     }
 
-    /// Returns the issues of an input that another operation has created for this operation.
+    /// Returns the issues that the schema finds in an input that code of this process has created.
     pub(crate) fn issues_of(&self, operation: &Operation, input: &Value) -> Vec<Issue> {
         let mut issues = Issues::of(operation);
         for failure in self.schema.failures(input) {

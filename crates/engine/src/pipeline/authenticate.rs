@@ -144,7 +144,8 @@ struct CachedCaller {
 }
 
 impl Keys {
-    /// Returns the callers of these tokens.
+    /// Returns the callers of tokens. Reuses a cached key if the revisions of its organization have
+    /// not changed.
     fn find(
         &self,
         tx: &mut Transaction<'_>,

@@ -32,7 +32,7 @@ pub(super) fn parts(answer: &AnswerText) -> (String, String) {
     )
 }
 
-/// Adds `meta.warnings` to a success body: a message for each of these parameters.
+/// Adds `meta.warnings` to a success body: one warning for each unknown parameter.
 pub(super) fn with_warnings(mut body: String, unknown_parameters: &[(String, String)]) -> String {
     const END: &str = "}}";
     /// The end of an envelope that has warnings.

@@ -48,7 +48,7 @@ store::statements! {
     RELEASE = "delete from idempotency_record where organization_id = ?1 and credential = ?2 and key = ?3 and status = 0";
     /// Lists expired records.
     EXPIRED = "select organization_id, credential, key from idempotency_record where completed_at <= ?1 order by completed_at limit ?2";
-    /// Removes expired records of an organization with these credentials and these keys.
+    /// Removes expired records of an organization, by their credentials and keys.
     REMOVE = "delete from idempotency_record where organization_id = ?1 and credential = any(?2) and key = any(?3) and completed_at <= ?4";
 }
 

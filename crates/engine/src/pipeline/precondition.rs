@@ -16,7 +16,7 @@ pub const CODINGS: [&str; 2] = ["gzip", "br"];
 
 /// The states of a resource that a caller names in `If-Match`.
 pub(super) struct Precondition {
-    /// The `ETag` values of these states, as they were sent.
+    /// The `ETag` values in `If-Match`, as they were sent.
     tags: Vec<String>,
     /// The operation that reads the resource, with its input; `None` if no operation reads it.
     read: Option<Job>,

@@ -50,7 +50,7 @@ pub(super) struct Decision {
     pub(super) wait: Option<Duration>,
     /// The number of accepted requests in the window that the headers describe.
     pub(super) used: u32,
-    /// The time until the oldest of these requests leaves the window.
+    /// The time until the oldest accepted request leaves the window that the headers describe.
     pub(super) oldest_leaves_in: Duration,
 }
 

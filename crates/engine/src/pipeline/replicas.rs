@@ -76,8 +76,8 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
     let (outcome, answer) = match service.store.read_from_replica(read).await {
         Some(Ok(Some(answer))) => (ANSWERED, Some(Ok(answer))),
         Some(Ok(None)) => (BEHIND, None),
-        // These failures concern only the replica: it cancelled the query to apply changes, or has
-        // not applied a migration yet. The primary can still answer.
+        // An unavailable or internal failure concerns only the replica. It cancelled the query to
+        // apply changes, or has not applied a migration yet. The primary can still answer.
         Some(Err(error))
             if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Internal) =>
         {

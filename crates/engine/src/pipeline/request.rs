@@ -47,7 +47,7 @@ pub(super) struct Head {
     pub(super) caller: Option<Arc<Identified>>,
 }
 
-/// The part of a request that is not in its path or query.
+/// The content of a request besides its path and query.
 pub enum Payload {
     /// An HTTP body that is not read yet, and the mark that the server attached to the request.
     Body(Body, Option<Receiving>),
@@ -152,7 +152,8 @@ impl Head {
         let (body, issues) = match payload {
             Payload::Arguments(mut arguments) => {
                 if let Some(limit) = operation.shape().tool_limit() {
-                    // A limit of null means the same as no limit.
+                    // A tool call with a null `limit` gets the same page size as one without
+                    // `limit`.
                     arguments.retain(|name, value| name != "limit" || !value.is_null());
                     arguments.entry("limit").or_insert(limit.into());
                 }

@@ -16,7 +16,7 @@ use crate::access::{self, Identified, Resource};
 use crate::error::{Error, ErrorKind};
 use crate::operation::Surface;
 
-/// Values of `details.key`, for programs.
+/// Values of `details.key` in a 401, by which programs distinguish the reasons.
 const MISSING: &str = "credential.missing";
 const MALFORMED: &str = "credential.malformed";
 const UNKNOWN: &str = "credential.unknown";

@@ -160,7 +160,7 @@ fn prepare<'c>(
     Ok((owner, uploads, body, boundary))
 }
 
-/// The state of reading a body.
+/// Reads a body part by part, and collects its fields and issues.
 struct BodyReader<'r> {
     files: &'r Files,
     takes: &'r TakesFile,
@@ -168,7 +168,8 @@ struct BodyReader<'r> {
     stored_file: &'r mut Option<StoredFile>,
     fields: Map<String, Value>,
     issues: Vec<Issue>,
-    /// Number of bytes that have arrived since the last part header or chunk was complete.
+    /// Number of bytes that arrived since the last part header or chunk was complete. The parser
+    /// keeps these bytes in memory.
     unparsed: Arc<AtomicUsize>,
 }
 
@@ -364,7 +365,8 @@ struct IncomingBody {
     body: Body,
     bytes: u64,
     most: u64,
-    /// Number of bytes that were returned and have not yet completed a part header or a chunk.
+    /// Number of bytes that this stream returned since the last part header or chunk was complete.
+    /// The parser keeps these bytes in memory.
     unparsed: Arc<AtomicUsize>,
     began: Instant,
     timer: Pin<Box<Sleep>>,

@@ -300,7 +300,7 @@ mod tests {
             let request = request(None);
             request.in_scope(|| {
                 crate::stage!("validate").in_scope(|| propagated = super::super::current());
-                // A span of another target is ignored.
+                // The layer ignores a span of another target.
                 tracing::info_span!("something else").in_scope(|| {});
             });
             super::super::set_operation(&request, "createThing");

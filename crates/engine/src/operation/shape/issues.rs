@@ -76,7 +76,7 @@ impl Issues {
         }
     }
 
-    /// If the body asks to leave out invalid items of a list, starts to collect these items.
+    /// Starts to collect the invalid items of a list, if the body asks to leave them out.
     pub(super) fn filter_invalid_items(&mut self, sifts: Option<&FilteredList>, body: &Value) {
         self.invalid_items = sifts
             .filter(|sifts| body[sifts.field] == sifts.value)
