@@ -41,7 +41,7 @@ pub enum ErrorKind {
     Internal,
     /// Status 502: another service refused the request or did not answer.
     Provider,
-    /// Status 503: the service cannot do this now.
+    /// Status 503: the service cannot process the request at the moment.
     Unavailable,
 }
 

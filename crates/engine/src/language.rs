@@ -114,8 +114,8 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// Returns whether the version is in the requested language, or in one that its readers can
-    /// read.
+    /// Returns whether the version is in the requested language, or in a language that its readers
+    /// can read.
     #[must_use]
     pub const fn is_match(self) -> bool {
         !matches!(self, Self::English(_) | Self::Other)

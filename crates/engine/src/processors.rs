@@ -1,4 +1,4 @@
-//! Counts processors, for sizes that depend on the number of processors.
+//! Counts the processors that this process may use. The number of shards of a cache depends on it.
 
 /// Returns the number of processors that this process may use.
 #[must_use]

@@ -23,7 +23,7 @@ use crate::ids::Ids;
 const MAX_UPLOADS: usize = 32;
 /// The maximum number of uploads in progress of one caller.
 const MAX_UPLOADS_OF_CALLER: usize = 2;
-/// The number of random bytes in a key.
+/// The number of random bytes in a storage key.
 const SECRET: usize = 16;
 /// The maximum number of characters of a file's name.
 const NAME_LENGTH: usize = 200;

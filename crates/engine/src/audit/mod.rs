@@ -51,7 +51,8 @@ pub(crate) enum WriteKind {
 
 impl Audits {
     /// Declares an operation that creates an object of type `kind`. `name` is the field that
-    /// contains its name. The entry records the sent fields, with their values in the answer.
+    /// contains the object's name. The entry records the sent fields, with their values in the
+    /// answer.
     #[must_use]
     pub const fn makes(kind: &'static str, name: &'static str) -> Self {
         Self {
@@ -147,7 +148,7 @@ pub struct AuditedObject {
     pub target: Target,
     /// Fields whose changes are recorded with their values.
     pub shown: AuditFields,
-    /// Secret fields. The entry contains the names of those that changed, but never their values.
+    /// Secret fields. The entry contains the names of the changed fields, but never their values.
     pub withheld: AuditFields,
     /// Unordered lists, of which the reader may load only the items that the operation concerns.
     /// The entry records the added and removed items.
@@ -170,7 +171,7 @@ impl AuditedObject {
         Ok(self)
     }
 
-    /// Adds secret fields. The entry contains the names of those that changed, but never their
+    /// Adds secret fields. The entry contains the names of the changed fields, but never their
     /// values.
     pub fn withholding(mut self, fields: &impl Serialize) -> Result<Self> {
         self.withheld.append(&mut object(fields)?);

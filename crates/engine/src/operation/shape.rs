@@ -32,7 +32,7 @@ pub struct Shape {
     trimmed: Vec<Vec<String>>,
     lists: Vec<(Vec<PathStep>, usize)>,
     answer_fields: BTreeSet<String>,
-    /// The names of the fields inside `data`, for operations that have such an object.
+    /// The names of the fields inside `data`, for operations whose input has an object `data`.
     data_fields: BTreeSet<String>,
     misnomers: &'static [(&'static str, &'static str)],
 }
@@ -60,8 +60,8 @@ fn takes_null(schema: &Value) -> bool {
 }
 
 /// Removes, at every depth, null values of fields that are not required and do not accept null.
-/// Some language models fill in every argument of a tool call, and use null for those that they do
-/// not mean to send.
+/// Some language models fill in every argument of a tool call, and use null for arguments that they
+/// do not mean to send.
 fn remove_unset_nulls(fields: &mut Map<String, Value>, schema: &Value) {
     let schema = only_branch_with(schema, "properties");
     let Some(properties) = schema["properties"].as_object() else {

@@ -388,7 +388,7 @@ fn member_caller(
     caller.map(Arc::new).ok_or(ErrorKind::Authentication.into())
 }
 
-/// Finds the caller of a bearer token. Refuses a token for another resource.
+/// Finds the caller of a bearer token. Refuses a token that is not valid for `resource`.
 fn bearer_caller(
     tx: &mut Transaction<'_>,
     token: &str,

@@ -13,7 +13,7 @@ pub fn success_body(answer: &AnswerText, request_id: Uuid) -> String {
     [open, request_id.to_string(), close].concat()
 }
 
-/// Returns the parts of a success envelope before and after the request id.
+/// Returns the text of a success envelope before and after the request id.
 pub(super) fn parts(answer: &AnswerText) -> (String, String) {
     let pagination = answer
         .pagination

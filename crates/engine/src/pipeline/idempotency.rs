@@ -199,7 +199,7 @@ impl IdempotencyKey {
         context.execute_deferred(&RELEASE, values![self.owner.credential.key(), &self.key])
     }
 
-    /// Records the response, in the transaction of the work.
+    /// Records the response under the key, in the transaction of the operation.
     pub(super) fn record(
         self,
         context: &mut Context<'_, '_>,

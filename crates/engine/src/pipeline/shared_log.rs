@@ -23,7 +23,7 @@ use super::rate_limit::{Decision, Windows};
 const DEADLINE: Duration = Duration::from_millis(50);
 /// Time limit for opening a connection. A node waits for the first attempt when it starts.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
-/// Delay after a connection was lost or refused.
+/// Delay before the next attempt to connect, after a connection was lost or refused.
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 /// Interval of test requests on a connection. They detect a lost connection, and prevent that an
 /// idle connection is closed.
@@ -182,7 +182,7 @@ impl SharedLog {
         }
     }
 
-    /// Runs the script on a connection. The error is a reason for the log.
+    /// Runs the rate limit script in Redis. The error is the reason for the log.
     async fn ask(
         &self,
         mut connection: MultiplexedConnection,

@@ -1,4 +1,4 @@
-//! The issues of a request.
+//! Collects the issues of a request, up to a maximum.
 
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
