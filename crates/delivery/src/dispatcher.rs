@@ -416,8 +416,8 @@ fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutco
     }
 }
 
-/// Decides for each delivery of a batch whether and what to send. If preparing the batch fails or
-/// panics, each delivery of the batch fails. Other batches are not affected.
+/// Decides for each delivery of a batch whether and what to send. A delivery that cannot be prepared
+/// is claimed again later.
 fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,
@@ -425,14 +425,14 @@ fn prepare(
     batch: Batch,
     now: Timestamp,
 ) -> Vec<Job> {
-    let prepare = || prepare::prepare(tx, dependencies, owner, &batch, now);
-    let prepared = catch_unwind(AssertUnwindSafe(prepare))
-        .unwrap_or_else(|_| Err(Error::internal("preparing webhook deliveries panicked")));
     let Batch {
         subscription_state: subscribed,
-        deliveries: claimed,
+        deliveries,
     } = batch;
-    let job = |claimed: ClaimedDelivery, prepared: Result<SendDecision>| {
+    let prepared = isolate_failures(&deliveries, |deliveries| {
+        prepare::prepare(tx, dependencies, owner, &subscribed, deliveries, now)
+    });
+    let job = |(claimed, prepared): (ClaimedDelivery, Result<SendDecision>)| {
         let ClaimedDelivery {
             claim,
             delivery,
@@ -446,17 +446,25 @@ fn prepare(
             ready: delivery.and_then(|delivery| Ok((delivery, prepared?))),
         }
     };
-    match prepared {
-        Ok(prepared) => claimed
-            .into_iter()
-            .zip(prepared)
-            .map(|(claimed, prepared)| job(claimed, prepared))
-            .collect(),
-        Err(error) => claimed
-            .into_iter()
-            .map(|claimed| job(claimed, Err(error.clone())))
-            .collect(),
-    }
+    deliveries.into_iter().zip(prepared).map(job).collect()
+}
+
+/// Prepares deliveries together. If `prepare` fails or panics, prepares each delivery alone, so that
+/// only the deliveries that cause the failure fail. Returns one result for each delivery, in order.
+fn isolate_failures<D, P>(
+    deliveries: &[D],
+    mut prepare: impl FnMut(&[D]) -> Result<Vec<Result<P>>>,
+) -> Vec<Result<P>> {
+    let mut prepare = |deliveries: &[D]| {
+        catch_unwind(AssertUnwindSafe(|| prepare(deliveries)))
+            .unwrap_or_else(|_| Err(Error::internal("preparing webhook deliveries panicked")))
+    };
+    prepare(deliveries).unwrap_or_else(|_| {
+        deliveries
+            .chunks(1)
+            .flat_map(|delivery| prepare(delivery).unwrap_or_else(|error| vec![Err(error)]))
+            .collect()
+    })
 }
 
 /// Returns the counter of attempts with this outcome. [`Dispatcher::run`] creates every counter
@@ -474,4 +482,23 @@ fn log_search_failure(error: &Error) {
 
 fn later(now: Timestamp, by: Duration) -> Timestamp {
     now.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delivery_whose_preparation_fails_or_panics_does_not_stop_the_others() {
+        let prepare = |deliveries: &[u32]| -> Result<Vec<Result<u32>>> {
+            assert!(!deliveries.contains(&2), "2 panics");
+            if deliveries.contains(&3) {
+                return Err(Error::internal("3 fails"));
+            }
+            Ok(deliveries.iter().copied().map(Ok).collect())
+        };
+        let prepared = isolate_failures(&[1, 2, 3, 4], prepare);
+        let prepared: Vec<Option<u32>> = prepared.into_iter().map(Result::ok).collect();
+        assert_eq!(prepared, [Some(1), None, None, Some(4)]);
+    }
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::delivery::{Delivery, ReportedEvent};
 use super::dependencies::Dependencies;
 use super::disabled::DisabledReason;
-use super::ledger::{Batch, SubscriptionState};
+use super::ledger::{ClaimedDelivery, SubscriptionState};
 use super::owner::{Eligibility, EventData, Subscription, SubscriptionOwner};
 use super::sender::{Message, Target};
 use super::signature::Secrets;
@@ -55,18 +55,15 @@ pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,
     owner: &dyn SubscriptionOwner,
-    batch: &Batch,
+    subscribed: &SubscriptionState,
+    claimed: &[ClaimedDelivery],
     now: Timestamp,
 ) -> Result<Vec<Result<SendDecision>>> {
-    let Batch {
-        subscription_state:
-            SubscriptionState {
-                organization,
-                subscription: id,
-                row,
-            },
-        deliveries: claimed,
-    } = batch;
+    let SubscriptionState {
+        organization,
+        subscription: id,
+        row,
+    } = subscribed;
     if row.get::<Option<Timestamp>>(5)?.is_some() {
         return Ok(claimed
             .iter()
