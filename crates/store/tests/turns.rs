@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use self::support::Opened;
 use store::{Error, Share, Store, Transaction, Value, WORK_LIMIT};
@@ -75,9 +75,18 @@ fn write(
     tokio::spawn(async move { store.write_for(share, WORK_LIMIT, work).await })
 }
 
-/// Waits until this many operations are queued.
+/// Waits until this many operations are queued. Fails the test after 10 s.
 async fn queued(store: &Store, count: usize) {
-    while store.load().queued < count {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let queued = store.load().queued;
+        if queued >= count {
+            return;
+        }
+        assert!(
+            Instant::now() < deadline,
+            "{queued} operations are queued after 10 s, expected {count}"
+        );
         tokio::task::yield_now().await;
     }
 }
