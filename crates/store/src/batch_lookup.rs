@@ -49,8 +49,8 @@ where
     V: Clone + Send + 'static,
     E: WorkError + Clone,
 {
-    /// Creates the queue of the look-ups that `find` answers. On PostgreSQL each statement of
-    /// `find` may read another snapshot.
+    /// Creates the queue of the look-ups that `find` answers. On PostgreSQL, two statements of
+    /// `find` may see different snapshots.
     pub fn new(
         store: Store,
         find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,

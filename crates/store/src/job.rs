@@ -23,8 +23,8 @@ pub trait WorkError: From<Error> + Send + 'static {}
 
 impl<E: From<Error> + Send + 'static> WorkError for E {}
 
-/// Work with its types erased. The code that passes work on is compiled once, instead of once for
-/// each type of work.
+/// Work with its types erased, so that the functions that pass it to a thread are compiled once,
+/// not once for each type.
 pub(crate) type AnyWork = Box<dyn FnOnce(&mut Transaction<'_>) -> Outcome + Send>;
 
 /// The result of type-erased work.
@@ -71,13 +71,13 @@ pub(crate) fn with_types<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T
     }
 }
 
-/// The values of the number in [`Progress`].
+/// The states of [`Progress`].
 const WAITING: u8 = 0;
 const STARTED: u8 = 1;
 const ABANDONED: u8 = 2;
 
-/// Whether work has begun or was abandoned. Exactly one of two threads decides: the thread that
-/// begins the work, or the caller's thread that stops waiting.
+/// The state of work: waiting, started or abandoned. Two threads compete to change it, and only the
+/// first succeeds: the thread that begins the work, or the thread of a caller that stops waiting.
 #[derive(Clone, Default)]
 pub(crate) struct Progress(Arc<AtomicU8>);
 
@@ -129,8 +129,8 @@ pub(crate) enum OperationResult {
 /// commit.
 pub(crate) type CommitCallback = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// Runs an operation that is committed together with other operations. The operation counts as done
-/// only if `is_sound` returns `Ok` for the transaction.
+/// Runs an operation that is committed together with other operations. If `is_sound` returns an
+/// error for the transaction, the operation fails with that error.
 pub(crate) fn run<T: Send + 'static, E: WorkError>(
     mut transaction: Transaction<'_>,
     work: impl Work<T, E>,

@@ -57,8 +57,7 @@ pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);
 /// connection.
 pub const WORK_LIMIT: Duration = Duration::from_millis(4_800);
 
-/// The target of the tracing spans that name the store's work and its caller. No other span uses
-/// it.
+/// The `tracing` target of the spans that are exported as traces. No other span has this target.
 pub const SPANS: &str = "vestibule::spans";
 
 /// An open database.
@@ -111,7 +110,8 @@ impl Migrations {
 pub struct Options {
     /// Maximum number of connections.
     pub connections: Option<usize>,
-    /// URL of the server itself. Migrations use it if the other URL leads to a pooler.
+    /// URL of the server without a pooler. Migrations use this URL if the database's own URL leads
+    /// to a pooler.
     pub direct: Option<String>,
     /// URLs of replicas. Only [`Store::read_from_replica`] uses them.
     pub replicas: Vec<String>,
@@ -134,9 +134,9 @@ pub struct Version([u8; VERSION_LENGTH]);
 /// Load figures of the database connections, for monitoring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Operations that wait for a connection or for the writer.
+    /// Number of operations that wait for a connection or for the writer.
     pub queued: usize,
-    /// Connections that run work now.
+    /// Number of connections that run work now.
     pub busy: usize,
     /// Maximum number of connections.
     pub size: usize,
@@ -412,8 +412,7 @@ pub fn claim(url: &str) -> Result<Claim> {
 }
 
 /// Distributes the tables of a PostgreSQL database over the servers that Citus knows, after
-/// bringing its schema up to date. Returns the number of tables that were not distributed yet.
-/// Blocks.
+/// bringing its schema up to date. Returns the number of tables that this call distributed. Blocks.
 pub fn distribute(url: &str, migrations: &Migrations, sharding: &Sharding) -> Result<usize> {
     match Location::of(url)? {
         Location::Postgres(url) => {
@@ -460,7 +459,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// Returns whether the transaction is read-only. A read-only transaction sees only committed
-    /// data. All its reads see one snapshot, except in look-ups ([`BatchLookup`]).
+    /// data. All reads of the transaction see one snapshot. Only the queries of a [`BatchLookup`]
+    /// may see different snapshots.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
@@ -584,8 +584,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a change whose number of changed rows is not needed. PostgreSQL gets the statement
-    /// together with the next one, or with the commit. A failure of this statement is reported by
-    /// that next call.
+    /// together with the next one, or with the commit. If the statement fails, the next statement
+    /// or the commit returns the error.
     pub fn execute_deferred(
         &mut self,
         statement: &'static Statement,

@@ -39,8 +39,8 @@ impl Location {
         }
     }
 
-    /// Returns the path of a file beside a SQLite database, by its suffix. Returns `None` for
-    /// PostgreSQL.
+    /// Returns the path of a SQLite database with a suffix appended, such as `-wal`. Returns `None`
+    /// for PostgreSQL.
     #[must_use]
     pub fn with_suffix(&self, suffix: &str) -> Option<PathBuf> {
         match self {

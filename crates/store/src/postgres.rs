@@ -78,8 +78,8 @@ struct PostgresInner {
     /// would wait for the organization's lock.
     writes: Queue<QueuedWrite>,
     permits: Arc<Semaphore>,
-    /// Number of tasks that wait for a connection. When a task gets one, it runs the write whose
-    /// turn it is.
+    /// Number of tasks that wait for a connection. A task that gets a connection runs the write
+    /// whose turn it is.
     waiting_tasks: AtomicUsize,
     queued: AtomicUsize,
     size: usize,
@@ -218,7 +218,7 @@ impl Postgres {
                 self.start_write_task();
             }
         } else {
-            // The program's own writes may run in any order.
+            // The program's own writes may run in any order, so they are not queued.
             let (_, permit) = self.permits(None, requested_at).await?;
             let pool = self.0.pool.clone();
             tokio::task::spawn_blocking(move || {
@@ -238,9 +238,9 @@ impl Postgres {
         job::answer(requested_at, limit, false, progress, receiver).await
     }
 
-    /// Starts a task that waits for a connection and then runs the write whose turn it is. If as
-    /// many tasks as there are connections wait already, starts none, because one of them will run
-    /// that write.
+    /// Starts a task that waits for a connection and then runs the write whose turn it is. Starts
+    /// no task if as many tasks wait as there are connections, because one of these tasks will run
+    /// the write.
     fn start_write_task(&self) {
         let waiting = &self.0.waiting_tasks;
         if waiting.fetch_add(1, Ordering::SeqCst) >= self.0.size {
@@ -251,8 +251,9 @@ impl Postgres {
         tokio::spawn(async move {
             let inner = &postgres.0;
             let permit = inner.permits.clone().acquire_owned().await;
-            // Decrement the count before removing a turn from the queue. Another caller that adds a
-            // turn and still sees the old count relies on this task to run that turn.
+            // The count must fall before a turn is removed from the queue. A caller that adds a
+            // turn and still sees the old count may start no task, and relies on this task to run
+            // that turn.
             inner.waiting_tasks.fetch_sub(1, Ordering::SeqCst);
             let (Ok(permit), Some(turn)) = (permit, inner.writes.pop_if_brief(Duration::MAX))
             else {
@@ -416,7 +417,7 @@ fn examine_unmigrated(link: &mut Link) -> Result<UnmigratedDatabase> {
 const SERVER_VERSION: &str = "show server_version";
 /// Query for the schema in which the role creates tables.
 const CURRENT_SCHEMA: &str = "select coalesce(current_schema(), '')";
-/// Query that returns a row if the role may create tables in that schema.
+/// Query that returns a row if the role may create tables in its current schema.
 const MAY_CREATE_TABLES: &str =
     "select 'yes' where has_schema_privilege(current_schema(), 'create')";
 /// Query for a table of this program that this role may not change: its owner is a role that this
@@ -513,7 +514,7 @@ struct MigratedDatabase {
     pooling: Pooling,
     /// Whether the tables are distributed over several servers.
     is_sharded: bool,
-    /// Whether the database had no schema before.
+    /// Whether the database had no schema before the migration.
     is_new: bool,
     /// Number of connections that server, database and role allow.
     allowed: Option<usize>,
@@ -616,7 +617,8 @@ fn read_on<T, E: WorkError>(
     let is_outside = match &outcome {
         // After a panic in the work, the state of the transaction is unknown.
         Err(_) => false,
-        // Work that sends no statement serves as a check that the server answers.
+        // Work without a statement is a health check. The answer to the commit shows that the
+        // server is alive.
         Ok(Ok(_)) if !connection.has_sent() => {
             let commit = connection.run(COMMIT);
             let is_committed = commit.is_ok();

@@ -18,15 +18,15 @@ use crate::error::{Error, Result};
 const WAITING: usize = 4_096;
 /// The least time that a share is charged for one turn.
 const TURN: Duration = Duration::from_micros(100);
-/// The largest charged time by which a share may be ahead of the queue's virtual time. Time beyond
-/// that is not charged. Otherwise a share with very slow work would wait longer than its callers
-/// do.
+/// Maximum lead of a share's charged time over the queue's virtual time. Slow work is charged only
+/// up to this maximum. Otherwise the callers of a share with very slow work would time out before
+/// its next turn.
 const DEBT: Duration = Duration::from_millis(50);
 /// When the queue stores this many shares, it removes idle shares that have little charged time.
 const REMEMBERED: usize = 1_024;
 
-/// The queue of a group of threads. The items of one share are started in the order in which they
-/// were added.
+/// Items of work that wait for a group of threads. The items of one share start in the order in
+/// which they were added.
 pub(crate) struct Queue<W> {
     state: Mutex<QueueState<W>>,
     ready: Condvar,
@@ -35,7 +35,7 @@ pub(crate) struct Queue<W> {
 }
 
 struct QueueState<W> {
-    /// The shares that have waiting items and may start another one, in the order of their turns.
+    /// The turns of the shares that have waiting items and may start one of them, in order.
     turns: BTreeSet<QueueTurn>,
     shares: HashMap<Share, ShareQueue<W>>,
     /// The virtual time of the queue: the charged time of the share that had the last turn. The

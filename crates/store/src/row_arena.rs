@@ -16,7 +16,8 @@ enum Cell {
     Blob(Span),
 }
 
-/// A range of bytes in the arena. The arena has less than 4 GiB.
+/// A range of bytes in the arena. The arena has less than 4 GiB, so 32 bits are enough for a
+/// position.
 #[derive(Clone, Copy)]
 struct Span {
     start: u32,

@@ -36,7 +36,8 @@ const BATCH: usize = 256;
 const BATCH_TIME: Duration = Duration::from_millis(5);
 /// Page cache of a connection, in KiB.
 const CACHE_KIB: i64 = 8 * 1_024;
-/// Maximum number of prepared statements of a connection. The program has fewer statements.
+/// Maximum number of prepared statements of a connection. The program has fewer statements, so each
+/// connection prepares each statement once.
 const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]
@@ -93,10 +94,10 @@ impl Sqlite {
             size: readers + 1,
         });
         let files = Arc::new(Files::of(path)?);
-        // From here on, a failure drops `inner`, which ends the reader threads started so far.
-        // SQLite deletes the index file when the last connection closes, and the readers'
-        // connections stay open until the process ends.
+        // SQLite deletes this file when the last connection closes. The readers' connections stay
+        // open until the process ends, so the file stays current.
         let index = File::open(with_suffix(path, "-shm")).ok();
+        // If a later step fails, `inner` is dropped, which ends the reader threads started so far.
         let inner = SqliteInner {
             reads,
             writes,
@@ -264,7 +265,7 @@ fn identity(path: &Path) -> std::io::Result<Identity> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Returns the path of a file beside the database, by its suffix.
+/// Returns the path of the database with a suffix appended, such as `-wal`.
 fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
@@ -302,7 +303,7 @@ pub(crate) fn has_schema(path: &Path) -> Result<bool> {
         .map_err(|error| with_path(error.into(), path))
 }
 
-/// The table of the applied migrations.
+/// The table in which the migration library lists the applied migrations.
 const MIGRATIONS_TABLE: &str = "refinery_schema_history";
 
 /// Adds the path to an error that occurred when a file was opened. Also mentions the directory,
@@ -343,9 +344,9 @@ fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     // SQLite stores the rollback data of savepoints in memory instead of a temporary file.
     connection.pragma_update(None, "temp_store", "memory")?;
     rusqlite::vtab::array::load_module(&connection)?;
-    // This setting (query planner stability guarantee) makes a plan independent of parameter
-    // values. Without it, SQLite would plan a statement again whenever the value of a parameter
-    // changes that it compared with the condition of a partial index.
+    // With this setting (query planner stability guarantee), a plan does not depend on parameter
+    // values. Without it, SQLite compares some parameters with the conditions of partial indexes,
+    // and plans the statement again when such a parameter changes.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }

@@ -19,7 +19,7 @@ use crate::row_arena::ArenaRow;
 pub enum Value {
     /// SQL `NULL`.
     Null,
-    /// SQLite integer 0 or 1; PostgreSQL `boolean`.
+    /// A truth value: SQLite `INTEGER` 0 or 1, PostgreSQL `boolean`.
     Bool(bool),
     /// A 64-bit integer: SQLite `INTEGER`, PostgreSQL `bigint` or `integer`.
     Integer(i64),
@@ -27,9 +27,9 @@ pub enum Value {
     Text(String),
     /// Bytes: SQLite `BLOB`, PostgreSQL `bytea`.
     Bytes(Vec<u8>),
-    /// SQLite 16-byte `BLOB`; PostgreSQL `uuid`.
+    /// An id: SQLite `BLOB` of 16 bytes, PostgreSQL `uuid`.
     Uuid(Uuid),
-    /// SQLite microseconds since 1970; PostgreSQL `timestamptz`.
+    /// A time: SQLite `INTEGER` (microseconds since 1970), PostgreSQL `timestamptz`.
     Timestamp(Timestamp),
     /// A JSON document as text: SQLite `TEXT`, PostgreSQL `jsonb`.
     Json(String),

@@ -133,8 +133,8 @@ impl Connection {
         }
     }
 
-    /// Lends the connection to work. A connection that was idle is unproven, because the server may
-    /// have gone.
+    /// Lends the connection to work. A connection that was idle is unproven, because it may have
+    /// been lost meanwhile.
     pub(super) fn lend(mut self, pool: Arc<Pool>, was_idle: bool) -> Self {
         self.pool = Some(pool);
         self.state = if was_idle {
@@ -162,7 +162,7 @@ impl Connection {
         self.replaceable_until(replace_until);
     }
 
-    /// Sets the end of the time in which another connection may replace this one if the server has
+    /// Sets the time until which another connection may replace this one, as long as the server has
     /// not answered.
     pub(super) fn replaceable_until(&mut self, until: Instant) {
         if let ConnectionState::Unproven { replace_until } = &mut self.state {
@@ -330,7 +330,7 @@ impl Connection {
     }
 
     /// Replaces this lost connection with another one from the pool. Returns an error after
-    /// `until`. `cause` says how the connection was lost.
+    /// `until`. `cause` is the reason for the loss, for the log.
     fn replace(&mut self, cause: &str, until: Instant) -> Result<()> {
         let Some(pool) = self.pool.clone().filter(|_| Instant::now() < until) else {
             return Err(Error::Unavailable(cause.into()));

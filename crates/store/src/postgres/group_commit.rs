@@ -100,7 +100,7 @@ impl WriteTurn<'_> {
         self.queue?.follow(self.share, took)
     }
 
-    /// Returns `first`, or the first queued write after it whose caller still waits.
+    /// Returns the first write whose caller still waits: `first`, or a write queued behind it.
     fn first_awaited(self, first: QueuedWrite) -> Option<QueuedWrite> {
         let mut next = Some(first);
         while let Some(write) = next.take_if(|write| write.progress.is_abandoned()) {

@@ -38,7 +38,7 @@ const CONNECTION_ERRORS: &str = "08";
 pub(super) type Wire =
     tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// The reason that a request has no answer.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// No answer came in time.
@@ -116,9 +116,9 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Sends a request and waits for the answer until a deadline. If no answer comes in time, the
-    /// connection counts as lost, because a late answer would be mistaken for the answer to the
-    /// next request.
+    /// Sends a request and waits for the answer until a deadline. If no answer comes in time, gives
+    /// the connection up as lost. A late answer would otherwise be taken for the answer to the next
+    /// request.
     pub(super) fn ask<T, F: Into<Failure>>(
         &mut self,
         until: Instant,
@@ -155,7 +155,7 @@ impl Link {
                     *has_ended = true;
                     end = ended.err();
                 }
-                // An answer that came before the end of the wire is valid.
+                // An answer that arrived before the connection ended is valid.
                 match (answer.as_mut().poll(context), end) {
                     (Poll::Ready(answer), _) => Poll::Ready(Ok(answer)),
                     (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Server(error))),
@@ -198,7 +198,7 @@ impl Link {
             .any(|setting| self.wire.parameter(setting) == Some("on"))
     }
 
-    /// Closes the connection after a message to the server that says so.
+    /// Tells the server that the connection ends, and closes the connection.
     pub(super) fn close(self) {
         let Self {
             client,
@@ -222,8 +222,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Makes a connector. It connects only to servers of the URL that have these session
-    /// attributes.
+    /// Creates a connector that connects only to servers of the URL with these session attributes.
     pub(super) fn new(url: &str, attributes: TargetSessionAttrs) -> Result<Self> {
         let (url, tls) = tls_of(url)?;
         let mut config: Config = url

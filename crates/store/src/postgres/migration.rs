@@ -19,8 +19,8 @@ use super::sharding::{self, Sharding};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result, describe, newer_version_message};
 
-/// Advisory lock of a migration, until its end. If several nodes start at once, one of them
-/// migrates and the others wait for this lock.
+/// Key of the advisory lock that a migration has until its end. If several nodes start at once, one
+/// of them migrates and the others wait for this lock.
 const MIGRATION_LOCK: i64 = 0x5645_5354_4942_554c;
 /// Limit for the wait for the migration lock, and for the migration itself.
 pub(super) const MIGRATION_LIMIT: Duration = Duration::from_hours(1);

@@ -1,5 +1,5 @@
-//! The connections that are not in use. Permits limit the number of connections in use, not this
-//! file.
+//! Pools of idle connections. The number of connections in use is limited by permits, in the parent
+//! module.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -95,8 +95,8 @@ impl Pool {
         }
     }
 
-    /// Removes the idle connection that was used last, and returns it. Closes connections that are
-    /// too old on the way.
+    /// Removes the connection that was used last from the pool, and returns it. If that connection
+    /// is too old, closes it and tries the next one.
     fn take_idle(&self) -> Option<Connection> {
         loop {
             let connection = self.idle().connections.pop_back()?;
@@ -146,8 +146,8 @@ impl Pool {
         let closed =
             if is_outside && !connection.is_broken() && connection.generation == idle.generation {
                 idle.connections.push_back(connection);
-                // Closing one connection at a time is enough: each returned connection closes the next
-                // old one.
+                // At most one old connection is closed here. The next returned connection closes
+                // the next old one.
                 let is_too_long = idle
                     .connections
                     .front()

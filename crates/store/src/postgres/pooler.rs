@@ -46,7 +46,7 @@ macro_rules! limits {
 pub(super) enum Pooling {
     /// Each connection has a server connection to itself, as long as it is open.
     BySession,
-    /// Each transaction may get another server connection.
+    /// Each transaction may get a different server connection.
     ByTransaction,
     /// The server is a replica, used for reads only. A pooler of any mode may be in between.
     Replica,
@@ -58,9 +58,9 @@ impl Pooling {
         self.choose(Some(limits!("set", "", "")), None)
     }
 
-    /// Returns the statements sent first on a connection for look-ups. The server makes one plan
-    /// for each look-up, instead of a new plan for every number of keys. On a distributed database
-    /// it plans each time, because the keys determine which server runs the query.
+    /// Returns the statements sent first on a connection for look-ups. They make the server plan
+    /// each statement only once, for any number of keys. On a distributed database the server plans
+    /// at each execution, because the keys determine which server runs the query.
     pub(super) fn session_for_checks(self, is_sharded: bool) -> Option<&'static str> {
         let generic_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
         let custom_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
@@ -129,7 +129,7 @@ impl Pooling {
         match self {
             Self::BySession => Duration::from_millis(1_500),
             Self::ByTransaction => Duration::from_millis(3_000),
-            // The whole read from a replica has only slightly more time than this.
+            // A read from a replica may take only 500 ms in total.
             Self::Replica => Duration::from_millis(450),
         }
     }
@@ -144,7 +144,7 @@ impl Pooling {
     /// Turns an error into [`Failure::Demoted`] if a server behind a pooler no longer accepts
     /// writes.
     pub(super) fn classify(self, failure: Failure) -> Failure {
-        // The first code is a standby's answer to the beginning of a read.
+        // A standby answers `begin … read write` with the first of these codes.
         let demoted = [
             SqlState::FEATURE_NOT_SUPPORTED,
             SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -175,7 +175,7 @@ impl Pooling {
 ///
 /// A pooler in transaction mode that reuses its last server connection gives the same one to both
 /// clients of this test. A pooler that rotates gives a client another server connection at some
-/// point. A round asks for the server process four times, once of them during a transaction of the
+/// point. A round asks for the server process four times, one of them during a transaction of the
 /// other client. So rotation over one, two or three server connections is detected.
 pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling> {
     let until = Instant::now() + WAIT_LIMIT;

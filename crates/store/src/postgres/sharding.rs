@@ -120,7 +120,8 @@ fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables
 }
 
 /// Migrates a database, and distributes the tables that are not distributed yet. Returns the number
-/// of these tables. Blocks, and locks the tables for all users of the database.
+/// of tables that this call distributed. Blocks, and locks the tables for all users of the
+/// database.
 pub(crate) fn distribute(
     url: &str,
     migrations: &refinery_core::Runner,
@@ -156,7 +157,7 @@ pub(crate) fn distribute(
 }
 
 /// Distributes the tables that are not distributed yet, in one transaction. Returns the number of
-/// these tables.
+/// tables that this call distributed.
 pub(super) fn distribute_tables(
     link: &mut Link,
     until: Instant,
