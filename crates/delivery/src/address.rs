@@ -1,5 +1,5 @@
 //! Decides from the text of a URL where the URL leads, and which addresses and names are private
-//! (rules: webhooks#targets). This file makes no network request. The target guard does.
+//! (rules: webhooks#targets). This file makes no network request. The target guard resolves names.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,11 +13,10 @@ pub(super) const HAS_USERINFO: &str = "must not embed a username or password";
 /// The error for a URL whose target is private.
 pub(super) const IS_PRIVATE: &str = "must not point at a private or loopback host";
 
-/// Zones that are private with all names below them. Some zones are reserved for private use. The
-/// others are in common use inside networks (RFC 6762, appendix G), and no public name ends in
-/// them. The internal names of clouds end in one of these zones or have one label:
-/// `metadata.google.internal`, `instance-data.ec2.internal`, `host.docker.internal`, `metadata`,
-/// `instance-data`.
+/// Zones whose names are all private. Some zones are reserved for private use. The others are
+/// common inside networks (RFC 6762, appendix G), and no public name ends in them. The internal
+/// names of clouds end in one of these zones or have one label: `metadata.google.internal`,
+/// `instance-data.ec2.internal`, `host.docker.internal`, `metadata`, `instance-data`.
 const PRIVATE_ZONES: [&str; 10] = [
     "localhost",
     "localhost.localdomain",

@@ -111,10 +111,10 @@ fn pool(connector: Connector, max_idle: usize) -> Pool {
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         // The pool stores as many idle connections as there may be deliveries to one target. It
-        // closes them late enough to bridge the gaps of a burst.
+        // closes an idle connection so late that the next deliveries of a burst still use it.
         .pool_max_idle_per_host(max_idle)
         .pool_idle_timeout(MAX_IDLE_TIME)
-        // Malformed headers of a response do not matter if the status is 2xx.
+        // Malformed headers are accepted, because only the status and `Retry-After` are read.
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)

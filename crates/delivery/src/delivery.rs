@@ -128,13 +128,13 @@ impl Delivery {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "WebhookAttempt")]
 pub struct Attempt {
-    /// When it began.
+    /// When the attempt began.
     pub attempted_at: Moment,
-    /// The HTTP status of the answer, if any.
+    /// The HTTP status of the receiver's answer. Null if no answer came.
     pub status_code: Option<u16>,
-    /// Why there was no answer, or why it does not count.
+    /// Why no answer came, or that a redirect was not followed. Null otherwise.
     pub error: Option<String>,
-    /// How long it took.
+    /// How long the attempt took, in milliseconds.
     #[serde(default)]
     #[schemars(!default)]
     pub duration_ms: u64,
@@ -150,11 +150,12 @@ pub struct Attempt {
 pub enum Status {
     /// An attempt is still to come, the first or a later one.
     Pending,
-    /// The receiver accepted it.
+    /// The receiver accepted the delivery.
     Delivered,
-    /// The receiver did not accept it, and no further attempt follows.
+    /// The receiver did not accept the delivery, and no further attempt follows.
     Failed,
-    /// There was nothing to send, or no receiver for it.
+    /// No further attempt follows, because the record was deleted, the credential cannot see the
+    /// record, or the subscription is disabled.
     Discarded,
 }
 

@@ -99,7 +99,7 @@ store::statements! {
     DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
         consecutive_failures = case when disabled_at is null then 0 else consecutive_failures end
         where organization_id = ?1 and id = ?2";
-    /// Adds a finally failed delivery to the subscription's failure count.
+    /// Adds one to the failure count of an active subscription, after a delivery has failed.
     FAILED = "update webhook_subscription set consecutive_failures = consecutive_failures + 1
         where organization_id = ?1 and id = ?2 and disabled_at is null returning consecutive_failures";
     DISABLE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
@@ -163,8 +163,8 @@ pub(super) struct SearchResult {
     /// Whether the search stopped before its end. More deliveries may then be due for which there
     /// are permits.
     pub is_incomplete: bool,
-    /// Whether another node had locked or claimed some of the deliveries first. The transaction of
-    /// that node may still be rolled back.
+    /// Whether another node had locked or claimed some of the deliveries first. If the transaction
+    /// of that node is rolled back, these deliveries are free again.
     pub was_claimed_elsewhere: bool,
     /// The time at which the next delivery becomes due. `None` if the search stopped early.
     pub next: Option<Timestamp>,
@@ -208,7 +208,7 @@ pub struct Backlog {
 ///
 /// If several nodes use the database, the deliveries are leased until `until`, in a writing
 /// transaction. The only process on a database passes no `until`. The search then skips deliveries
-/// that are in flight and writes nothing, so `found` gets each batch at once.
+/// that are in flight and writes nothing, so `found` gets each batch as soon as the batch is found.
 pub(super) fn claim(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,
@@ -365,8 +365,8 @@ fn due_with_permits(
     };
     let target: String = first.get(2)?;
     let url = Url::parse(&target).ok();
-    // If a URL cannot be parsed, its whole text counts as a host. The target guard refuses that URL
-    // later.
+    // If a URL cannot be parsed, its whole text is used as the host. The target guard refuses that
+    // URL later.
     let host = url.as_ref().and_then(host_of).unwrap_or(target);
     let port = url
         .as_ref()
@@ -409,8 +409,8 @@ fn due_with_permits(
     }))
 }
 
-/// Returns the next time after `now` at which a delivery becomes due. If nodes use leases, the end
-/// of a lease counts as well.
+/// Returns the first time after `now` at which a delivery becomes due or, if nodes use leases, a
+/// lease ends.
 fn next_due(
     tx: &mut Transaction<'_>,
     now: Timestamp,

@@ -20,12 +20,12 @@ pub(super) const MAX_PER_TARGET: usize = 64;
 const MIN_PER_ORGANIZATION: usize = 16;
 /// Maximum number of deliveries for one organization when many permits are free.
 const MAX_PER_ORGANIZATION: usize = 256;
-/// When this many permits are free, the dispatcher is woken at once. For a limit below twice this
-/// number, half of that limit is enough. If this number were smaller, there would be more database
-/// queries. If it were larger, receivers would wait.
+/// The dispatcher is woken at once when this many permits of a limit are free, or half of the limit
+/// if that is fewer. A smaller number would cause more database queries. With a larger number,
+/// deliveries would wait longer.
 const BATCH: usize = 32;
-/// How long after the first free permit the dispatcher is woken at the latest, if fewer than
-/// `BATCH` permits are free.
+/// The longest wait from the first free permit until the dispatcher is woken, if fewer than `BATCH`
+/// permits become free.
 const LINGER: Duration = Duration::from_millis(1);
 
 /// A group of deliveries. The permits of each group are limited.
@@ -91,7 +91,7 @@ struct LimiterInner {
 
 #[derive(Default)]
 struct Permits {
-    /// The use of the limit of all deliveries together.
+    /// The use of the total limit.
     all: LimitUse,
     /// The ids of the deliveries in flight, by subscription.
     in_flight: HashMap<Uuid, HashSet<Uuid>>,
@@ -305,7 +305,7 @@ impl Limiter {
     }
 
     /// Sends a wake signal if permits of a limit are both wanted and free. When several are free,
-    /// they no longer count as wanted.
+    /// also clears `is_wanted`.
     fn signal(&self, used: &mut LimitUse, limit: usize) {
         if !used.is_wanted || used.count >= limit {
             return;
@@ -594,8 +594,8 @@ mod tests {
     async fn waiting_deliveries_are_not_notified_while_no_permit_is_free() {
         let limiter = Limiter::default();
         let permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
-        // The first subscription has a permit, the second was refused one, and the third is
-        // unknown.
+        // The first subscription has a permit, and the second was refused a permit. The limiter
+        // does not know the third.
         for number in [10_000, 10_016, 10_900] {
             limiter.want(id(number));
         }

@@ -1,4 +1,4 @@
-//! Decides which data claimed deliveries contain, at the time they are sent (rules:
+//! Decides which data each claimed delivery contains, just before the delivery is sent (rules:
 //! webhooks#deliveries, 2).
 
 use std::sync::Arc;

@@ -40,7 +40,8 @@ store::statements! {
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
     /// Organizations whose rows were already due at a given time, the longest due first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
-    /// Locks the row of an organization, so that no other transaction updates it.
+    /// Locks the row of an organization, so that no other transaction updates it. Returns no row if
+    /// another transaction has locked it.
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
     /// The earliest due time or end of a lease among an organization's deliveries.
     FIRST = "select min(first) from

@@ -59,20 +59,20 @@ store::statements! {
                 (select 1 from webhook_delivery d where d.organization_id = ?1 and d.subscription_id = s.id)
             for update skip locked)
         delete from webhook_subscription where organization_id = ?1 and id in (select id from bare)";
-    /// Pending deliveries that are due after a time, the latest due time first.
+    /// Pending deliveries that are due later than `?1`, the latest due time first.
     LATE = "select organization_id, id from webhook_delivery where status = 'pending' and next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";
     /// Makes the deliveries that `LATE` returned due at time `?3`.
     BRING_FORWARD = "with late as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and status = 'pending'
             and next_attempt_at > ?3 for update skip locked)
         update webhook_delivery set next_attempt_at = ?3 where organization_id = ?1 and id in (select id from late)";
-    /// Deliveries whose lease ends after a time.
+    /// Deliveries whose lease ends later than `?1`, the latest end first.
     LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
     /// Ends the leases of the deliveries that `LEASED_LONG` returned.
     END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
-    /// Deliveries created between two times. Ids sort by creation time, so the index on the id is
-    /// used to find them.
+    /// Deliveries with ids between `?1` and `?2`. Ids sort by creation time, so the two ids stand
+    /// for two times.
     OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
     /// Removes deliveries that `OLD` returned: those that have ended, and pending ones whose id is
     /// below `?3`.
@@ -157,7 +157,8 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
                     queue::note_due(tx, organization, latest)?;
                 }
             }
-            // The next sweep tries again to change the rows that other transactions have locked.
+            // If no row was changed, other transactions have locked all of them. The next sweep
+            // tries these rows again.
             Ok((moved > 0 && is_full(rows.len(), ROWS_A_STATEMENT)).then_some(()))
         })
         .await?;
@@ -165,8 +166,8 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Runs one transaction of a sweep and then waits. Returns the position from which the next
-/// transaction continues, or `None` if no rows remain.
+/// Runs one transaction of a sweep. If rows remain, then waits for as long as the transaction took.
+/// Returns the position from which the next transaction continues, or `None` if no rows remain.
 async fn run_transaction<P: Send + 'static>(
     dependencies: &Dependencies,
     remove: impl FnOnce(&mut Transaction<'_>, &Clock) -> Result<Option<P>> + Send + 'static,

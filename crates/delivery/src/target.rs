@@ -58,7 +58,7 @@ impl Targets {
         }
     }
 
-    /// Replaces the source of the addresses of names.
+    /// Sets where the guard gets the addresses of host names.
     #[must_use]
     pub fn with_names(self, names: Names) -> Self {
         Self { names, ..self }
