@@ -27,18 +27,20 @@ use crate::report::{figure, median};
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// The number of stays, and the length in days of the period in which their guests arrive. Today is
-/// in the middle of this period.
+/// Number of stays.
 const STAYS: u64 = 100_000;
+/// Length in days of the period in which the guests arrive. Today is in the middle of this period.
 const DAYS: u64 = 730;
 /// Number of stays in one sync.
 const BATCH: u64 = 10_000;
 const STAY: Kind = Kind("reservation", 11);
-/// Number of requests for each page, and number of measured pages of each type.
+/// Number of requests for each measured page.
 const REQUESTS_PER_PAGE: usize = 15;
+/// Number of measured pages of each type.
 const PAGES_PER_KIND: usize = 2;
-/// The maximum median time of a page in milliseconds, and the maximum size of a page in bytes.
+/// The maximum median time of a page, in milliseconds.
 const MAX_MILLISECONDS: f64 = 50.0;
+/// The maximum size of a page, in bytes.
 const MAX_BYTES: usize = 100 << 10;
 /// Pages to which no link leads. A person gets to them by a form or by typing an address.
 const TYPED_PAGES: [&str; 6] = [

@@ -14,8 +14,9 @@ use crate::setup::{self, ORGANIZATION};
 
 /// The minimum rate of requests for the guest's page, as a fraction of the rate of a bare handler.
 const TARGET: f64 = 0.25;
-/// Number of manuals and number of steps that the measured guest gets.
+/// Number of manuals that the measured guest gets.
 const MANUALS: u64 = 12;
+/// Number of steps that the measured guest gets.
 const STEPS: usize = 6;
 
 /// Describes the content of the guest's page that [`create_guest`] sets up.

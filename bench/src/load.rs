@@ -14,7 +14,8 @@ use rlt::BenchSuite;
 use rlt::cli::BenchCli;
 use serde::Deserialize;
 
-/// How much longer than planned a round may last. After that it counts as stuck.
+/// How much longer than planned a round may last. After this time the benchmark fails, because the
+/// round is stuck.
 const GRACE_PERIOD: Duration = Duration::from_secs(30);
 /// The minimum length of a round, as a fraction of its planned length. A shorter round was
 /// interrupted.

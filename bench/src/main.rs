@@ -88,7 +88,7 @@ enum Command {
         /// The file with the recorded answer.
         answer: PathBuf,
     },
-    /// Post a recorded delivery, as often as standard input says.
+    /// Post a recorded delivery as many times as standard input requests.
     #[command(hide = true)]
     BarePost {
         /// The file with the delivery and its targets.

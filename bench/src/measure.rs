@@ -18,8 +18,8 @@ use crate::rows::Rows;
 use crate::server::Server;
 use crate::setup;
 
-/// Numbers of connections that create objects, each with the minimum ratio to the yardstick, if
-/// there is one.
+/// Numbers of connections that create objects, each with the minimum ratio of the rate to that of
+/// the yardstick. `None` if there is no minimum.
 const CREATE_CONNECTIONS: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
 /// The minimum rate of a guest's view of a stay, as a fraction of the rate of a bare handler.
 const STAY_RATE_TARGET: f64 = 0.15;
@@ -40,7 +40,7 @@ const SEARCH_TARGET: f64 = 20.0;
 const GROWTH_TARGET: f64 = 1.5;
 /// The minimum number of requests in a round that measures latency.
 const MIN_REQUESTS: usize = 200;
-/// A service counts as idle after this time without work.
+/// The wait from the start of a service until its idle memory is read.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// The interval at which the memory of a server under load is read.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(100);

@@ -38,7 +38,7 @@ const ORGANIZATION: Uuid = Uuid::nil();
 const CREDENTIAL: &str = "key:0192f0c1-2345-7abc-8def-0123456789ab";
 /// The time of the first row: 2026-11-30, in microseconds since 1970.
 const FIRST_TIME: i64 = 1_796_000_000_000_000;
-/// The length in bytes of a portal's summary, which the lists of portals consist of.
+/// The length in bytes of a portal's summary, which is one item of a list of portals.
 const SUMMARY_LENGTH: usize = 130;
 
 store::statements! {

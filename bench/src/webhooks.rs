@@ -25,8 +25,8 @@ use crate::server::{PLATFORM_KEY, Server};
 struct ReceiverGroup {
     receivers: usize,
     /// The number of deliveries that the dispatcher sends at the same time (`Group::limit` in
-    /// `crates/delivery/src/limiter.rs`). For a single receiver, it is the limit of one fast port.
-    /// For several receivers, it is the limit of one host.
+    /// `crates/delivery/src/limiter.rs`). A single receiver is one fast target. Several receivers
+    /// are ports of one host, so the limit of a host applies.
     concurrency: usize,
     /// Number of deliveries in a round, for each second of the round's length.
     per_second: u32,
@@ -391,8 +391,8 @@ impl Bench {
             tenants(&without_hanging, &receivers).await?,
         );
         let hanging = Receivers::start(identity, 1, false).await?;
-        // The id of the new organization comes from the same sequence of keys as the ids of the
-        // others, so it differs from them.
+        // The id of the new organization comes from the same sequence of keys as the other ids, so
+        // no two ids are equal.
         let keys = others.first().context("no targets")?.keys.clone();
         let tenant = Tenant::on(with_hanging.address, keys).await?;
         tenant.subscribe(&hanging.urls[0]).await?;

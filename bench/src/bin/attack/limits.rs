@@ -21,28 +21,33 @@ pub const ADDRESS_SPACE: u64 = 1_500_000_000;
 /// soft limit.
 pub const FEW_FILES: u64 = 1_024;
 
-/// Number of HTTP/1.1 connections with an unfinished body, the length that each request announces,
-/// and the number of bytes that each connection sends.
+/// Number of HTTP/1.1 connections with an unfinished body.
 const HTTP1_CONNECTIONS: usize = 1_500;
+/// The length of the body that each HTTP/1.1 request announces, in bytes.
 const ANNOUNCED_LENGTH: usize = 1_048_000;
+/// Number of bytes of the body that each HTTP/1.1 connection sends.
 const SENT_BYTES: usize = 1_040_000;
-/// Number of HTTP/2 connections with unfinished bodies, the number of streams of each, and the
-/// number of bytes that each stream sends.
+/// Number of HTTP/2 connections with unfinished bodies.
 const HTTP2_CONNECTIONS: usize = 220;
+/// Number of streams of each HTTP/2 connection.
 const STREAMS: u8 = 32;
+/// Number of bytes that each HTTP/2 stream sends.
 const STREAM_BYTES: usize = 2_000;
-/// The time after the attack in which the server's memory must fall, and how much it may then
-/// exceed the memory before the attack, in MiB. The C library does not return free pages between
-/// objects in use, so some excess is permitted.
+/// The time after the attack in which the server's memory must fall.
 const MEMORY_DEADLINE: Duration = Duration::from_secs(10);
+/// How much the server's memory may exceed the memory before the attack at `MEMORY_DEADLINE`, in
+/// MiB. The C library does not return free pages between objects in use, so some excess is
+/// permitted.
 const MAX_MEMORY_RISE: f64 = 32.0;
-/// Number of steps of one stay that get files, the size of a file, and the number of uploads at the
-/// same time.
+/// Number of steps of one stay to which files are uploaded.
 const STEPS: usize = 12;
+/// Size of an uploaded file, in bytes.
 const FILE_SIZE: usize = 10_000_000;
+/// Number of uploads at the same time.
 const CONCURRENT_UPLOADS: usize = 8;
-/// Number of networks whose clients register, and number of addresses in each network.
+/// Number of networks whose clients register.
 const NETWORKS: u8 = 4;
+/// Number of client addresses in each network.
 const ADDRESSES: u8 = 50;
 /// Number of silent connections to the server that may open only `FEW_FILES` files.
 const SILENT_CONNECTIONS: usize = 1_500;

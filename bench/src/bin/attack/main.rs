@@ -38,20 +38,20 @@ use crate::table::Row;
 /// its final check.
 const GRACE_PERIOD: Duration = Duration::from_secs(300);
 
-/// Attack a server of its own, and report the effects on others.
+/// Attack a server that this program starts, and report the effects on other organizations.
 #[derive(Debug, Parser)]
 #[command(name = "attack", version)]
 struct AttackCli {
     /// How long the attacks take together, without their set-up.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
-    /// An empty PostgreSQL database; each scenario has a new SQLite one without.
+    /// An empty PostgreSQL database; without it, each scenario has a new SQLite database.
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
     /// The binary to attack [default: the one beside this program].
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
-    /// Only the scenarios whose name contains this.
+    /// Run only the scenarios whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }

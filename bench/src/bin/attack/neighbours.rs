@@ -19,8 +19,9 @@ use crate::stage::Stage;
 pub const MANUALS: &str = "/api/v1/portal-manuals";
 const PORTALS: &str = "/api/v1/portals";
 
-/// Number of clients whose request bodies are refused, and the length in bytes of each body.
+/// Number of clients whose request bodies are refused.
 const REFUSED_CLIENTS: usize = 6;
+/// Length of each refused body, in bytes.
 const BODY_LENGTH: usize = 590_000;
 /// Number of manuals in the list that is costly to read.
 const HEAVY_MANUALS: usize = 300;
@@ -28,17 +29,17 @@ const HEAVY_MANUALS: usize = 300;
 const READERS: usize = 20;
 /// The pause between two changes of a manual in the costly list.
 const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
-/// Number of properties that are assigned to another portal, and number of clients that reassign
-/// them at the same time.
+/// Number of properties that are assigned to another portal.
 const PROPERTIES: usize = 20_000;
+/// Number of clients that reassign the properties at the same time.
 const MOVERS: usize = 4;
-/// Number of clients that send messages in the name of one guest, and the maximum number of
-/// messages of a stay.
+/// Number of clients that send messages in the name of one guest.
 const GUESTS: usize = 16;
+/// Maximum number of messages of a stay.
 const MAX_MESSAGES: usize = 200;
-/// Number of events that one sync causes for a hanging receiver, and the maximum number of all
-/// these events.
+/// Number of events that one sync causes for a hanging receiver.
 const EVENTS_PER_SYNC: usize = 500;
+/// Maximum number of events for a hanging receiver, of all syncs together.
 const MAX_EVENTS: usize = 100_000;
 /// Number of deliveries in the log of a subscription that is deleted.
 const LOG_LENGTH: usize = 10_000;
@@ -219,8 +220,8 @@ async fn start_hanging_receiver(
         while let Ok((stream, _)) = listener.accept().await {
             counter.fetch_add(1, Ordering::Relaxed);
             streams.push(stream);
-            // The service closes each connection after 10 s and has fewer deliveries at the same
-            // time, so the oldest stream is already closed.
+            // The service closes each connection after 10 s and never has 4,096 open at once, so it
+            // has already closed the oldest one.
             if streams.len() > 4_096 {
                 streams.remove(0);
             }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 /// The platform key of the attacked server.
 pub const PLATFORM_KEY: &str = "pk_attack";
-/// The time after which an orderly stop (SIGTERM) counts as failed.
+/// The time limit of an orderly stop (SIGTERM). A longer stop fails the scenario.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Texts that appear in a server's log only if the server has a defect.
 const DEFECT_TEXTS: [&str; 3] = [

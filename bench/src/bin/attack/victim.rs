@@ -23,8 +23,8 @@ const PACE: Duration = Duration::from_millis(50);
 const MAX_ROUNDS: usize = 400;
 /// The pause before a write is sent again with its idempotency key.
 const REPEAT_DELAY: Duration = Duration::from_millis(200);
-/// For how long the victim sends a write again that got no response, and for how long the final
-/// check sends a request again.
+/// How long the victim repeats a write that got no response. The final check repeats a request for
+/// the same time.
 const REPEAT_LIMIT: Duration = Duration::from_secs(60);
 /// The number of rounds from one reading of the server's memory to the next.
 const ROUNDS_PER_MEMORY_READING: u32 = 5;
@@ -196,8 +196,8 @@ impl Victim {
         }
     }
 
-    /// Records the first response to the write with this key. The write then no longer counts as
-    /// unanswered.
+    /// Records the first response to the write with this key. Removes the write from the unanswered
+    /// ones.
     fn acknowledge(&self, key: &str, response: CallResponse) {
         let mut record = self.record();
         record.unanswered.remove(key);
