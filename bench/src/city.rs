@@ -37,8 +37,8 @@ const PORTAL_COUNT: u64 = 20;
 const MIN_STAY_STEPS: usize = 20;
 /// The maximum number of records in one sync.
 const BATCH: usize = 10_000;
-/// Maximum number of objects that are created at the same time. Writes of one organization run one
-/// after another, but are committed together.
+/// Maximum number of objects that are created at the same time. Simultaneous creations share a
+/// commit, so the set-up is faster.
 const MAX_CONCURRENT: usize = 16;
 
 const SCOPES: &str = "/api/v1/entity-scopes";

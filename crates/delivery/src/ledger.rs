@@ -32,8 +32,7 @@ use super::limiter::{Limiter, Permit, PermitRequest};
 
 /// Maximum number of subscriptions that one query reads.
 const SCAN_LIMIT: i64 = 256;
-/// The number of claimed deliveries at which a transaction claims no more. It still claims the
-/// deliveries of the subscription with which the number is reached.
+/// A transaction that has claimed this many deliveries claims from no further subscription.
 const CLAIM_LIMIT: usize = 64;
 /// Maximum number of expired leases that one transaction removes.
 const RELEASE_LIMIT: i64 = 1_000;
@@ -91,7 +90,8 @@ store::statements! {
     /// Locks a subscription against other transactions that record its deliveries or mark it as
     /// deleted.
     LOCK_SUBSCRIPTION = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
-    /// Ends the claim on a delivery and writes its new state.
+    /// Ends the claim on a delivery and writes the delivery's new state. Returns no row if the
+    /// claim is no longer valid.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6, is_cut = ?7
         where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending' returning id";
     /// Records that a delivery to a subscription succeeded. The failure count of a disabled
@@ -170,7 +170,8 @@ pub(super) struct SearchResult {
     pub next: Option<Timestamp>,
 }
 
-/// A function that receives claimed deliveries, within the transaction that claims them.
+/// A function that receives the claimed deliveries of one subscription, within the transaction that
+/// claims them.
 pub(super) type OnBatch<'f> = dyn FnMut(&mut Transaction<'_>, Batch) + 'f;
 
 /// The outcome to record for a delivery and its subscription.

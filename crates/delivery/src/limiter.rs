@@ -83,9 +83,9 @@ pub(super) struct Limiter(Arc<LimiterInner>);
 #[derive(Default)]
 struct LimiterInner {
     permits: Mutex<Permits>,
-    /// Signals that a group whose deliveries wait has a free permit.
+    /// Signals that a permit is free in a group with waiting deliveries.
     any_free: Notify,
-    /// Signals that a group whose deliveries wait has several free permits.
+    /// Signals that several permits are free in a group with waiting deliveries.
     several_free: Notify,
 }
 

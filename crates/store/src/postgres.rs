@@ -461,7 +461,7 @@ pub(crate) fn examine(url: &str, options: &Options) -> Result<Examination> {
     Ok(examination)
 }
 
-/// Adds the number of connections that the database allows to the examination.
+/// Adds to the examination how many connections the database allows.
 fn examine_connections(examination: &mut Examination, allowed: Option<usize>, options: &Options) {
     let Some(allowed) = allowed else { return };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

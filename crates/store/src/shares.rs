@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::Share;
 use crate::error::{Error, Result};
 
-/// When this many shares are stored, the shares without connections in use are removed.
+/// When this many shares are stored, the shares that use no connection are removed.
 const CLEANUP_SIZE: usize = 1_024;
 
 /// The number of connections in use, by share. Connections used by work without a share are not
@@ -29,8 +29,8 @@ impl Shares {
         }
     }
 
-    /// Reserves one connection for a share until the returned permit is dropped. Waits until the
-    /// deadline `until` if the share has no connection left.
+    /// Reserves one connection for a share until the returned permit is dropped. If the share
+    /// already uses as many connections as it may, waits for one until `until` at the latest.
     pub(crate) async fn hold(
         &self,
         share: Share,

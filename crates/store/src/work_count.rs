@@ -28,7 +28,7 @@ use crate::job::Work;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkCount {
     /// Number of statements, without `begin`, `commit` and savepoints. A statement that runs for
-    /// many rows at once counts as one.
+    /// many rows at once is counted once.
     pub statements: u64,
     /// Number of rows returned by the statements.
     pub rows: u64,

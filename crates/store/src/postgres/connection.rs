@@ -57,7 +57,7 @@ pub(crate) struct Connection {
     state: ConnectionState,
     /// Statements to send together with the next statement.
     deferred: Vec<Message<'static>>,
-    /// How often this process has sent messages to the server for the work in progress.
+    /// Number of round trips to the server for the work in progress.
     exchanges: u64,
     /// The deadline of the work in progress. At the deadline the caller gets a timeout, and no more
     /// statements are sent.

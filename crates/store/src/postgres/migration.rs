@@ -112,8 +112,8 @@ pub(super) fn migrate(
     Ok(())
 }
 
-/// Repeats an attempt until it succeeds. Only a conflict with locks of other transactions leads to
-/// another attempt, which must begin before `until`.
+/// Runs `attempt`. If it fails because another transaction has a lock, runs it again after a delay,
+/// until it succeeds or `until` has passed.
 fn retry_on_lock_conflict<T>(
     until: Instant,
     mut attempt: impl FnMut() -> Result<T, MigrationFailure>,

@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 const RETRY_DELAY: Duration = Duration::from_millis(400);
 /// An idle connection that was not used for this long is closed.
 const REST_LIMIT: Duration = Duration::from_mins(10);
-/// A connection that is older than this is replaced by a new one. So nodes connect to the new
-/// address after the host name in their URL gets another address.
+/// A connection that is older than this is replaced by a new one. If the host name in the URL gets
+/// a new address, the nodes therefore connect to the new address within this time.
 const AGE_LIMIT: Duration = Duration::from_mins(30);
 
 /// A pool of connections to one server URL that serve one purpose, such as look-ups.
@@ -46,8 +46,8 @@ pub(super) struct Pool {
 struct IdleConnections {
     /// Idle connections. The one that was unused for the longest time is the first.
     connections: VecDeque<Connection>,
-    /// Number of times that all connections were dropped. The pool does not take back a connection
-    /// of an earlier generation.
+    /// The current generation of connections: how often all connections were dropped. A connection
+    /// of an earlier generation is closed when it returns.
     generation: u64,
 }
 

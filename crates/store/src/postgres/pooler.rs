@@ -23,9 +23,9 @@ const PROCESS_IN_TRANSACTION: &str = "begin; select pg_backend_pid()";
 /// clients may hide the pooler in one round, but hardly in all of them.
 const ROUNDS: usize = 3;
 
-/// Sets the server's time limits. The server cancels a statement that runs longer than its caller
-/// waits. It also ends a transaction whose client sends no statement for a while, because that
-/// transaction may have locked an organization.
+/// Returns the SQL that sets the server's time limits. The server cancels a statement that runs
+/// longer than its caller waits. It also ends a transaction whose client sends no statement for a
+/// while, because that transaction may have locked an organization.
 macro_rules! limits {
     ($set:literal, $before:literal, $after:literal) => {
         concat!(

@@ -25,8 +25,8 @@ const HEAD_START: Duration = Duration::from_millis(250);
 /// Limit for an attempt if the URL names several servers. If one server hangs, the remaining time
 /// is used to try the other servers again. One of them may soon accept writes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(1);
-/// Maximum number of servers in a URL, and of addresses of a host name. Each attempt opens a
-/// connection.
+/// Maximum number of servers in a URL, and of addresses of a host name. It bounds the number of
+/// connections that are tried at the same time.
 const MAX_SERVERS: usize = 16;
 /// PostgreSQL's default port.
 const PORT: u16 = 5432;
