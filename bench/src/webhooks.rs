@@ -192,8 +192,8 @@ impl Bench {
     }
 
     /// Measures deliveries per second, and compares them with a bare loop of the same HTTP client
-    /// that posts the same bytes. Also measures the processor time per delivery, including the part
-    /// of the receiver.
+    /// that posts the same bytes. Also measures the processor time per delivery, of sender and
+    /// receiver together.
     async fn throughput(
         &self,
         identity: &Identity,

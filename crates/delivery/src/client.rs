@@ -110,8 +110,9 @@ fn pool(connector: Connector, max_idle: usize) -> Pool {
     legacy::Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
-        // The pool stores as many idle connections as there may be deliveries to one target. It
-        // closes an idle connection so late that the next deliveries of a burst still use it.
+        // For each target, the pool stores as many idle connections as there may be deliveries at
+        // once. It closes an idle connection so late that the next deliveries of a burst still use
+        // it.
         .pool_max_idle_per_host(max_idle)
         .pool_idle_timeout(MAX_IDLE_TIME)
         // Malformed headers are accepted, because only the status and `Retry-After` are read.
@@ -188,8 +189,8 @@ impl Service<Name> for Resolver {
 
     fn call(&mut self, name: Name) -> Self::Future {
         let targets = self.0.clone();
-        // The organization is read here, outside the future. The client may continue the connection
-        // attempt in another task after the delivery that started it has ended.
+        // The organization is read outside the future. The client may run the future in another
+        // task, where no organization is set, after the delivery that started it has ended.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await;

@@ -76,8 +76,8 @@ store::statements! {
             and leased_until is not null and leased_until <= ?3 for update skip locked)
         update webhook_delivery set leased_until = null where organization_id = ?1 and id in (select id from expired)";
     /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes have
-    /// read the same row, only the first node claims it. The others skip a locked row, because two
-    /// nodes that each wait for a row of the other would deadlock.
+    /// read the same row, only the first node claims it. The others skip a locked row. If they
+    /// waited, two nodes that each wait for a row of the other would deadlock.
     CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1 and id = any(?4) and status = 'pending'
             and next_attempt_at <= ?2 and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?3 where organization_id = ?1 and id in (select id from free) returning id";
@@ -601,8 +601,8 @@ pub fn disable(
     )? > 0)
 }
 
-/// Counts the deliveries that wait to be sent, and returns for how long the oldest due one has been
-/// due.
+/// Returns the number of deliveries that wait to be sent, and how long the oldest due delivery has
+/// been due.
 pub fn backlog(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Backlog> {
     let pending = tx
         .row(&COUNT_PENDING, &values![COUNT_LIMIT])?

@@ -295,7 +295,7 @@ impl Limiter {
     }
 
     /// Waits until another search is worthwhile: several wanted permits are free, or `LINGER` has
-    /// passed since one became free.
+    /// passed since a wanted permit became free.
     pub(super) async fn until_free(&self) {
         self.0.any_free.notified().await;
         tokio::select! {
@@ -379,7 +379,8 @@ mod tests {
         }
     }
 
-    /// Acquires permits one after another until one is refused. Returns the acquired permits.
+    /// Acquires permits one after another until the limiter refuses one. Returns the acquired
+    /// permits.
     fn fill(limiter: &Limiter, send: impl Fn(usize) -> (usize, String, u16)) -> Vec<Permit> {
         let permit = |number: usize| {
             let (organization, host, port) = send(number);
@@ -470,7 +471,8 @@ mod tests {
         assert_eq!(free(0), 16, "its groups are not known");
         let mut permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
         let other = limiter.acquire(to("quick.example", 443, 1, 5_000));
-        // Subscriptions 0 and 15 have permits, 16 was refused one, and 5,000 has another target.
+        // Subscriptions 0 and 15 have permits. Subscription 16 was refused a permit, and 5,000 has
+        // another target.
         assert_eq!([free(0), free(15), free(16), free(5_000)], [0, 0, 0, 15]);
         limiter.begin_search();
         assert_eq!(free(16), 0, "a full group is remembered");

@@ -66,7 +66,7 @@ where
             let connection = connecting.await.map_err(Into::<BoxError>::into)?;
             let mut extensions = Extensions::new();
             connection.connected().get_extras(&mut extensions);
-            // If a connection does not report its address, it is refused as well.
+            // A connection that does not report its address is refused as well.
             let is_allowed = extensions
                 .get::<HttpInfo>()
                 .is_some_and(|info| targets.allows(info.remote_addr().ip()));

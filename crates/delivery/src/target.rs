@@ -147,8 +147,8 @@ impl Targets {
 impl Resolve for Targets {
     fn resolve(&self, name: Name) -> Resolving {
         let targets = self.clone();
-        // The organization is read here, outside the future. The client may continue the connection
-        // attempt in another task after the delivery that started it has ended.
+        // The organization is read outside the future. The client may run the future in another
+        // task, where no organization is set, after the delivery that started it has ended.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await?;

@@ -467,7 +467,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Returns whether the rows of shares are distributed over several servers. If so, a query
-    /// without a share's id is sent to all of them.
+    /// without a share's id is sent to all servers.
     #[must_use]
     pub fn is_sharded(&self) -> bool {
         match &self.handle {

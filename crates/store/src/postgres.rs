@@ -140,7 +140,8 @@ impl Postgres {
                 for_work.min(CONNECTIONS_TO_A_REPLICA),
                 &catalogue,
             )?,
-            // One share gets at most half of the connections, so that other shares get the rest.
+            // One share gets at most half of the connections, so a busy share cannot block the
+            // others.
             shares: Shares::new(for_work.div_ceil(2)),
             writes: Queue::new(1),
             permits: Arc::new(Semaphore::new(for_work)),

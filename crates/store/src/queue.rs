@@ -1,10 +1,9 @@
 //! A fair queue of work that waits for a thread. Shares take turns, so that no share waits behind
 //! another's backlog.
 //!
-//! Turns are measured in time, not in number. The next turn goes to the waiting share that has used
-//! the least time lately (start-time fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). A share
-//! with slow work gets fewer turns. A share with fast work waits behind only some of the slow
-//! items.
+//! The next turn goes to the waiting share whose work has taken the least time lately (start-time
+//! fair queueing, Goyal, Vin and Cheng, SIGCOMM 1996). A share with slow work therefore gets fewer
+//! turns, and hardly delays the fast work of other shares.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -191,7 +190,7 @@ impl<W> Queue<W> {
         self.ready.notify_all();
     }
 
-    /// Wakes a thread, if one waits. If no thread waits, this check saves a system call.
+    /// Wakes a waiting thread, if there is any. The check saves a system call when no thread waits.
     fn wake_thread(&self, state: &QueueState<W>) {
         if state.idle > 0 {
             self.ready.notify_one();

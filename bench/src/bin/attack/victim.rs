@@ -196,8 +196,8 @@ impl Victim {
         }
     }
 
-    /// Records the first response to the write with this key. Removes the write from the unanswered
-    /// ones.
+    /// Records the first response to the write with this key. The write is then no longer listed as
+    /// unanswered.
     fn acknowledge(&self, key: &str, response: CallResponse) {
         let mut record = self.record();
         record.unanswered.remove(key);

@@ -3,8 +3,8 @@
 //! Every request to the server has a deadline in this process. A limit that the server enforces
 //! (`statement_timeout`) does not help if the statement never reaches the server. A network device
 //! may drop every byte of a connection and still acknowledge it. Neither keep-alives nor TCP's own
-//! timeout notice that. The socket is driven by the thread that waits for the answer. So at the
-//! deadline that thread can stop waiting, and the connection is dropped.
+//! timeout notice such a loss. The thread that waits for the answer drives the socket itself. At
+//! the deadline it stops waiting and gives the connection up.
 
 use std::fmt;
 use std::future::poll_fn;

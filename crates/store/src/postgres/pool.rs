@@ -27,9 +27,9 @@ const AGE_LIMIT: Duration = Duration::from_mins(30);
 ///
 /// A connection returns to the pool only outside a transaction. If a commit or a rollback was not
 /// confirmed, or work panicked, the connection is closed, and the server rolls back uncommitted
-/// changes. If one connection is lost, all others are closed too. Those in use are closed when they
-/// return. They most likely have the same fault: a server that shuts down or was demoted, or a
-/// network that drops packets. A caller would lose time if it tried each of them.
+/// changes. If one connection is lost, the idle connections are closed at once, and each connection
+/// in use when it returns. All of them most likely have the same fault: a server that shuts down or
+/// was demoted, or a network that drops packets. A caller would lose time if it tried each of them.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,
@@ -44,7 +44,7 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct IdleConnections {
-    /// Idle connections. The one that was unused for the longest time is the first.
+    /// Idle connections. The first one has been idle for the longest time.
     connections: VecDeque<Connection>,
     /// The current generation of connections: how often all connections were dropped. A connection
     /// of an earlier generation is closed when it returns.
@@ -84,8 +84,8 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns an idle connection, or else a new one. Until the deadline, tries again to reach a
-    /// server that does not answer.
+    /// Returns an idle connection, or opens a new one. If the server does not answer, tries again
+    /// until the deadline.
     pub(super) fn take(self: &Arc<Self>, until: Instant) -> Result<Connection> {
         match self.take_idle() {
             Some(connection) => Ok(connection.lend(self.clone(), true)),
@@ -166,8 +166,8 @@ impl Pool {
         }
     }
 
-    /// Counts a lost connection and drops all connections of its generation. Those in use are
-    /// closed when they return.
+    /// Counts a lost connection and closes all idle connections of its generation. A connection
+    /// that is in use is closed when it returns.
     pub(super) fn drop_generation(&self, generation: u64, cause: &dyn fmt::Display) {
         let mut connections = VecDeque::new();
         let mut idle = self.idle();

@@ -1,9 +1,9 @@
 //! Detects a pooler between this program and the server, and adapts to it.
 //!
 //! With no pooler, or one in session mode, each connection has a server connection to itself. A
-//! pooler in transaction mode gives each transaction any free server connection. Session settings,
-//! prepared statements and session locks would then be on another server connection than the
-//! statements that need them. Through such a pooler every transaction sets its own time limits.
+//! pooler in transaction mode gives each transaction any free server connection. A session setting,
+//! a prepared statement or a session lock would then be on a different server connection than the
+//! statement that needs it. Through such a pooler every transaction sets its own time limits.
 //! Statements are sent with the types of their parameters and are not prepared on the server
 //! ([`super::statements`]). A migration needs a session lock, so it must connect to the server
 //! directly.
@@ -41,7 +41,8 @@ macro_rules! limits {
     };
 }
 
-/// How a pooler, if there is one, assigns server connections to this program's connections.
+/// How a pooler assigns server connections to this program's connections. Without a pooler, this is
+/// `BySession`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
     /// Each connection has a server connection to itself, as long as it is open.

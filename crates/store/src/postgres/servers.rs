@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 /// How long an attempt to connect may take before the next attempt starts as well. A healthy server
 /// takes a few milliseconds.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// Limit for an attempt if the URL names several servers. If one server hangs, the remaining time
-/// is used to try the other servers again. One of them may soon accept writes.
+/// Limit for an attempt if the URL names several servers. A server that hangs then leaves time to
+/// try all servers again, and another one may accept writes by then.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(1);
 /// Maximum number of servers in a URL, and of addresses of a host name. It bounds the number of
 /// connections that are tried at the same time.
