@@ -23,10 +23,12 @@ use super::stays::{self, StayItem};
 use super::submissions;
 use super::time_format;
 use super::webhooks;
+use super::words::ConsoleBeginWords;
 use crate::events::WebhookSubscription;
 use crate::guest::LIST_PRECHECKIN_SUBMISSIONS;
 use crate::manuals::LIST_PORTAL_MANUALS;
 use crate::platform::{BackupStatusFile, GET_LAST_BACKUP};
+use crate::precheck::ConfigurationIssue;
 use crate::translations::{ENGLISH, LIST_TRANSLATIONS};
 use crate::words::{fill, own_name};
 
@@ -147,7 +149,7 @@ struct Arrival {
 struct HomeStep {
     id: Uuid,
     nickname: String,
-    configuration_issue: Option<String>,
+    configuration_issue: Option<ConfigurationIssue>,
     display_title_ml_text_id: Option<Uuid>,
 }
 
@@ -365,6 +367,14 @@ async fn untranslated(
     Ok(missing)
 }
 
+/// Returns the sentence for the setting that a step lacks.
+const fn configuration_issue(words: &ConsoleBeginWords, issue: ConfigurationIssue) -> &'static str {
+    match issue {
+        ConfigurationIssue::MissingPaymentAccount => words.missing_payment_account,
+        ConfigurationIssue::MissingAuthenticateAccount => words.missing_authenticate_account,
+    }
+}
+
 /// Returns the steps that lack a setting, and the languages in which titles are missing.
 async fn problems_to_fix(
     request: &ConsoleRequest,
@@ -411,7 +421,7 @@ fn home(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let lacking = all.into_iter().take(MOST).map(|(id, nickname, issue)| {
             (
                 nickname,
-                request.texts.begin.issue(&issue),
+                configuration_issue(&request.texts.begin, issue),
                 resource_address(request, "/steps/{id}", &id.to_string()),
             )
         });

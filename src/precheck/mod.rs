@@ -36,6 +36,7 @@ pub use answers::{
     deposit_choice, flagged_questions, given_answer, guest_field_fault, has_flags, is_accepted,
     merged_answers, normalize_answers, required_fields, shown_questions,
 };
+pub use charging::ConfigurationIssue;
 pub(crate) use costs::costs;
 pub use costs::{Cost, DepositChoice, DepositOption, Fee, choices_for, total_of};
 pub use guest_fields::{GuestCategory, GuestFieldRules, GuestPart, field_rules, has_field_value};

@@ -33,7 +33,7 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::texts::{TextWithVersions, texts, texts_of};
-use crate::precheck::{StepType, is_together};
+use crate::precheck::{ConfigurationIssue, StepType, is_together};
 use crate::scopes::COUNT_REACHED_PROPERTIES;
 
 pub static SCREEN: Screen = Screen {
@@ -188,7 +188,7 @@ struct ListedConsoleStep {
     step_type: StepType,
     is_active: bool,
     display_title_ml_text_id: Option<Uuid>,
-    configuration_issue: Option<String>,
+    configuration_issue: Option<ConfigurationIssue>,
     scope: Counts,
     #[serde(flatten)]
     rules: Rules,
@@ -405,9 +405,9 @@ fn line(
             .and_then(|id| titles.get(&id).cloned()),
         kind: labels::choice(request.language, row.step_type.as_ref()),
         is_active: row.is_active,
-        issue: row.configuration_issue.as_deref().map(|issue| match issue {
-            "missing_payment_account" => words.steps.missing_payment_account,
-            _ => words.steps.missing_account,
+        issue: row.configuration_issue.map(|issue| match issue {
+            ConfigurationIssue::MissingPaymentAccount => words.steps.missing_payment_account,
+            ConfigurationIssue::MissingAuthenticateAccount => words.steps.missing_account,
         }),
         who: row.rules.text_of(words, flats, row.is_active),
         assigned: row.scope.text(words),
