@@ -19,6 +19,7 @@ use super::texts::texts;
 use super::time_format::{self, FormattedTime};
 use super::words::{AuditedAction, ConsoleWords, describe_action, entrance, precheckin_status};
 use super::{labels, operation_calls};
+use crate::guest::PrecheckinStatus;
 use crate::platform::{AuditEntry, LIST_AUDIT_LOG, LastWrite, TargetView};
 use crate::precheck::NO_MAXIMUM;
 use crate::words::{fill, own_name};
@@ -427,6 +428,18 @@ fn shortened(text: &str) -> String {
     format!("{cut}…")
 }
 
+/// Returns the label of a status. It is the status of a submission, or of a record such as a stay.
+fn status_label(request: &ConsoleRequest, status: &str) -> String {
+    status.parse::<PrecheckinStatus>().map_or_else(
+        |_| labels::choice(request.language, status),
+        |status| {
+            precheckin_status(&request.texts.submissions, status.as_ref())
+                .0
+                .to_owned()
+        },
+    )
+}
+
 /// Formats a value in words. Returns `None` if the console does not know the meaning of the value.
 fn plain(
     request: &ConsoleRequest,
@@ -450,7 +463,7 @@ fn plain(
             (Some(name), _) => name.clone(),
             (None, "by") => entrance(&words.audit, text).unwrap_or(text).to_owned(),
             (None, "permissions") => words.access.permission(text).to_owned(),
-            (None, "status") => precheckin_status(&words.submissions, text).0.to_owned(),
+            (None, "status") => status_label(request, text),
             (None, "language" | "languages") => own_name(text).to_owned(),
             (None, "expiresAt" | "since" | "at") => time_format::timestamp(request, text).text,
             (None, _) if is_choice => labels::choice(request.language, text),

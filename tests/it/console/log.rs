@@ -9,7 +9,7 @@ use strum::VariantArray;
 use super::{Form, html, marta, page, plain};
 use crate::people::signed_in;
 use crate::support::house::House;
-use crate::support::{App, new_id, on_both};
+use crate::support::{App, new_id, on_both, reservation};
 
 on_both!(the_log_describes_each_action_on_a_member);
 async fn the_log_describes_each_action_on_a_member(app: App) {
@@ -157,6 +157,28 @@ async fn every_stay_on_a_log_page_is_named(app: App) {
         log.matches("the submission for the stay of").count(),
     );
     assert!(asked >= 20 && named == asked, "{named} of {asked} {log}");
+}
+
+on_both!(the_log_shows_both_statuses_of_a_changed_stay);
+async fn the_log_shows_both_statuses_of_a_changed_stay(app: App) {
+    let org = app.org().await;
+    let (api, stay) = (org.key().await, new_id());
+    let record = json!({ "kind": "reservation", "id": stay, "data": reservation(None) });
+    api.post("/records", json!({ "records": [record] }))
+        .await
+        .data();
+    let change = json!({ "data": { "status": "cancelled" } });
+    api.patch(&format!("/records/reservation/{stay}"), change)
+        .await
+        .data();
+    let log = page(&marta(&org).await, "/console/audit").await;
+    for label in ["Confirmed", "Cancelled"] {
+        assert!(
+            log.contains(&format!("dir=\"auto\">{label}</span>")),
+            "{label}: {log}"
+        );
+    }
+    assert!(!log.contains("Not started"), "{log}");
 }
 
 on_both!(
