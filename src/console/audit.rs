@@ -433,7 +433,7 @@ fn status_label(request: &ConsoleRequest, status: &str) -> String {
     status.parse::<PrecheckinStatus>().map_or_else(
         |_| labels::choice(request.language, status),
         |status| {
-            precheckin_status(&request.texts.submissions, status.as_ref())
+            precheckin_status(&request.texts.submissions, status)
                 .0
                 .to_owned()
         },

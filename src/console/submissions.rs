@@ -122,7 +122,7 @@ impl SubmissionRow {
             ),
             since: time_format::of_any(request, one.submitted_at),
             opened: opened(request, one),
-            status: precheckin_status(words, one.status.as_ref()),
+            status: precheckin_status(words, one.status),
             way: request.address(&format!("/submissions/{}", one.reservation_id)),
         }
     }
@@ -173,11 +173,9 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
                 .into_iter()
                 .filter(|(_, value)| !value.is_empty())
                 .collect();
-            let called = if known == "all" {
-                words.all
-            } else {
-                precheckin_status(words, known).0
-            };
+            let called = known
+                .parse::<PrecheckinStatus>()
+                .map_or(words.all, |status| precheckin_status(words, status).0);
             (
                 called,
                 request.address_with(SCREEN.path, &query),
@@ -430,7 +428,7 @@ async fn page(
             words.submissions,
             SCREEN.path,
         ),
-        status: precheckin_status(words, item.status.as_ref()),
+        status: precheckin_status(words, item.status),
         opened: opened(request, item),
         arrival: time_format::date(request, item.check_in),
         submitted: time_format::of_any(request, item.submitted_at),

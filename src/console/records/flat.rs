@@ -230,7 +230,7 @@ impl Flat<'_> {
             note: format!(
                 "{} · {}",
                 time_format::days(request, &stay.check_in, &stay.check_out),
-                stay_status(&words.stays, &stay.status).0
+                stay_status(&words.stays, stay.status).0
             ),
             way: resource_address(request, "/stays/{id}", &stay.id.to_string()),
         };

@@ -8,6 +8,7 @@ use engine::typed;
 use jiff::ToSpan as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use strum::VariantArray as _;
 use uuid::Uuid;
 
 use super::flats::{self, FlatFilter};
@@ -19,6 +20,7 @@ use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::time_format;
 use super::words::stay_status;
+use crate::records::ReservationStatus;
 
 pub static SCREEN: Screen = Screen {
     path: "/stays",
@@ -51,7 +53,6 @@ const FILTERS: [&str; 6] = [
     "to-day",
     "status",
 ];
-const STATUSES: [&str; 3] = ["confirmed", "tentative", "cancelled"];
 
 /// A stay, as the REST interface returns it.
 #[derive(Debug, Deserialize)]
@@ -59,7 +60,7 @@ const STATUSES: [&str; 3] = ["confirmed", "tentative", "cancelled"];
 pub struct StayItem {
     pub id: Uuid,
     pub property_id: Option<Uuid>,
-    pub status: String,
+    pub status: ReservationStatus,
     pub check_in: String,
     pub check_out: String,
     channel: String,
@@ -187,7 +188,7 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
                     .unwrap_or_default(),
             },
             dates: time_format::days(request, &stay.check_in, &stay.check_out),
-            status: stay_status(&words.stays, &stay.status),
+            status: stay_status(&words.stays, stay.status),
             way: request.address(&format!("/stays/{}", stay.id)),
         };
         let page = StayList {
@@ -197,9 +198,12 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
             paging: Paging::of(request, SCREEN.path, total),
             new: records::new_stay(request),
             import: records::import_stays(request),
-            statuses: STATUSES
-                .into_iter()
-                .map(|known| (known, stay_status(&words.stays, known).0, known == status))
+            statuses: ReservationStatus::VARIANTS
+                .iter()
+                .map(|known| {
+                    let name: &'static str = known.as_ref();
+                    (name, stay_status(&words.stays, *known).0, name == status)
+                })
                 .collect(),
             query,
             from,

@@ -5,8 +5,9 @@ use texts::console::{
     ConsoleChargesWords, ConsoleStaysWords, ConsoleSubmissionsWords, ConsoleWebhooksWords,
 };
 
-use crate::guest::{ChargeKind, ChargeStatus, ProgressStatus};
+use crate::guest::{ChargeKind, ChargeStatus, PrecheckinStatus, ProgressStatus};
 use crate::precheck::StepState;
+use crate::records::ReservationStatus;
 
 /// Returns the label of a charge's kind.
 pub const fn charge_kind(words: &ConsoleChargesWords, kind: ChargeKind) -> &'static str {
@@ -32,11 +33,14 @@ pub const fn charge_status(
 }
 
 /// Returns the label of a stay's status, and the CSS class of the label.
-pub fn stay_status(words: &ConsoleStaysWords, status: &str) -> (&'static str, &'static str) {
+pub const fn stay_status(
+    words: &ConsoleStaysWords,
+    status: ReservationStatus,
+) -> (&'static str, &'static str) {
     match status {
-        "cancelled" => (words.cancelled, "bad"),
-        "tentative" => (words.tentative, "off"),
-        _ => (words.confirmed, "on"),
+        ReservationStatus::Confirmed => (words.confirmed, "on"),
+        ReservationStatus::Tentative => (words.tentative, "off"),
+        ReservationStatus::Cancelled => (words.cancelled, "bad"),
     }
 }
 
@@ -68,16 +72,16 @@ pub const fn step_state(
 }
 
 /// Returns the label of a pre-check-in's status, and the CSS class of the label.
-pub fn precheckin_status(
+pub const fn precheckin_status(
     words: &ConsoleSubmissionsWords,
-    status: &str,
+    status: PrecheckinStatus,
 ) -> (&'static str, &'static str) {
     match status {
-        "in_progress" => (words.in_progress, ""),
-        "in_review" => (words.in_review, "off"),
-        "changes_requested" => (words.changes_requested, "off"),
-        "approved" => (words.approved, "on"),
-        _ => (words.not_started, ""),
+        PrecheckinStatus::NotStarted => (words.not_started, ""),
+        PrecheckinStatus::InProgress => (words.in_progress, ""),
+        PrecheckinStatus::InReview => (words.in_review, "off"),
+        PrecheckinStatus::ChangesRequested => (words.changes_requested, "off"),
+        PrecheckinStatus::Approved => (words.approved, "on"),
     }
 }
 
