@@ -22,7 +22,7 @@ use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_a
 use super::stays::{self, StayItem};
 use super::submissions;
 use super::time_format;
-use super::webhooks;
+use super::webhooks::{self, SubscriptionState};
 use super::words::ConsoleBeginWords;
 use crate::events::WebhookSubscription;
 use crate::guest::LIST_PRECHECKIN_SUBMISSIONS;
@@ -278,7 +278,7 @@ async fn failing(
     request: &ConsoleRequest,
 ) -> Result<Vec<(String, String, String)>, ConsoleRefusal> {
     let mut subscriptions = Vec::new();
-    for state in ["disabled", "failing"] {
+    for state in [SubscriptionState::Disabled, SubscriptionState::Failing] {
         subscriptions.extend(
             if_readable(webhooks::in_state(request, state, MOST).await)?.unwrap_or_default(),
         );

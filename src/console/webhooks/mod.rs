@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use askama::Template;
 use serde_json::json;
+use strum::{AsRefStr, EnumString, VariantArray};
+use texts::console::ConsoleWebhooksWords;
 
 pub use secret::{LONGEST, grace_hours, hours};
 
@@ -82,8 +84,34 @@ const LIST: &str = LIST_WEBHOOK_SUBSCRIPTIONS.id();
 const OF_APPS: Event = Event::WorkflowStep;
 /// Maximum number of flats that the page names for a subscription that is limited to flats.
 const MAX_NAMED: usize = 20;
-/// The states by which the list can be filtered.
-const STATES: [&str; 3] = ["working", "failing", "disabled"];
+
+/// The state of a subscription. Members can filter the list by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr, EnumString, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum SubscriptionState {
+    Working,
+    Failing,
+    Disabled,
+}
+
+impl SubscriptionState {
+    const fn of(one: &WebhookSubscription) -> Self {
+        match (one.disabled_at, one.consecutive_failures) {
+            (Some(_), _) => Self::Disabled,
+            (None, 0) => Self::Working,
+            (None, _) => Self::Failing,
+        }
+    }
+
+    /// Returns the label of the state, and the CSS class of the label.
+    const fn label(self, words: &ConsoleWebhooksWords) -> (&'static str, &'static str) {
+        match self {
+            Self::Working => (words.working, "on"),
+            Self::Failing => (words.failing, "off"),
+            Self::Disabled => (words.disabled, "bad"),
+        }
+    }
+}
 
 /// Reads the member's subscriptions, the newest first.
 async fn all(request: &ConsoleRequest) -> Result<Vec<WebhookSubscription>, ConsoleRefusal> {
@@ -91,14 +119,14 @@ async fn all(request: &ConsoleRequest) -> Result<Vec<WebhookSubscription>, Conso
     Ok(all.iter().rev().cloned().collect())
 }
 
-/// Reads at most `most` subscriptions that are in the state `state`.
+/// Reads at most `most` subscriptions that are in the state `wanted`.
 pub async fn in_state(
     request: &ConsoleRequest,
-    wanted: &str,
+    wanted: SubscriptionState,
     most: usize,
 ) -> Result<Vec<WebhookSubscription>, ConsoleRefusal> {
     let mut all = all(request).await?;
-    all.retain(|one| state(one) == wanted);
+    all.retain(|one| SubscriptionState::of(one) == wanted);
     all.truncate(most);
     Ok(all)
 }
@@ -110,15 +138,6 @@ async fn named(request: &ConsoleRequest) -> Result<WebhookSubscription, ConsoleR
     found
         .find(|one| one.id == id)
         .ok_or_else(ConsoleRefusal::missing)
-}
-
-/// Returns the state of a subscription, one of [`STATES`].
-const fn state(one: &WebhookSubscription) -> &'static str {
-    match (one.disabled_at, one.consecutive_failures) {
-        (Some(_), _) => "disabled",
-        (None, 0) => "working",
-        (None, _) => "failing",
-    }
 }
 
 /// Returns whether the URL of a subscription has this host. `host` can also be only the beginning
@@ -159,13 +178,7 @@ fn state_label(
     request: &ConsoleRequest,
     one: &WebhookSubscription,
 ) -> (&'static str, &'static str) {
-    let words = &request.texts.webhooks;
-    let style = match state(one) {
-        "disabled" => "bad",
-        "working" => "on",
-        _ => "off",
-    };
-    (words.state(state(one)), style)
+    SubscriptionState::of(one).label(&request.texts.webhooks)
 }
 
 fn path_of(one: &WebhookSubscription) -> String {
@@ -210,7 +223,7 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
         });
         let wanted = request
             .query_parameter("state")
-            .filter(|state| STATES.contains(state));
+            .and_then(|state| state.parse::<SubscriptionState>().ok());
         let host = request
             .query_parameter("host")
             .map(str::trim)
@@ -218,7 +231,7 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let mut found = all(request).await?;
         found.retain(|one| {
             event.is_none_or(|event| one.event == event)
-                && wanted.is_none_or(|wanted| state(one) == wanted)
+                && wanted.is_none_or(|wanted| SubscriptionState::of(one) == wanted)
                 && host.is_none_or(|host| is_at(one, host))
         });
         let total = found.len();
@@ -231,9 +244,13 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let page = SubscriptionList {
             frame: ConsoleFrame::new(request, words.webhooks),
             path: request.address(SCREEN.path),
-            states: STATES
-                .map(|known| (known, words.state(known), wanted == Some(known)))
-                .into(),
+            states: SubscriptionState::VARIANTS
+                .iter()
+                .map(|known| {
+                    let name: &'static str = known.as_ref();
+                    (name, known.label(words).0, wanted == Some(*known))
+                })
+                .collect(),
             is_filtered: event.is_some() || host.is_some() || wanted.is_some(),
             host: host.unwrap_or_default().to_owned(),
             paging: Paging::of(request, SCREEN.path, total),
