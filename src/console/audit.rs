@@ -17,7 +17,10 @@ use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_a
 use super::stays::{self, StayItem};
 use super::texts::texts;
 use super::time_format::{self, FormattedTime};
-use super::words::{AuditedAction, ConsoleWords, describe_action, entrance, precheckin_status};
+use super::words::{
+    AuditedAction, ConsoleWords, describe_action, entrance, named_permission_text,
+    precheckin_status,
+};
 use super::{labels, operation_calls};
 use crate::guest::PrecheckinStatus;
 use crate::platform::{AuditEntry, LIST_AUDIT_LOG, LastWrite, TargetView};
@@ -462,7 +465,7 @@ fn plain(
         Value::String(text) => match (names.0.get(text), field) {
             (Some(name), _) => name.clone(),
             (None, "by") => entrance(&words.audit, text).unwrap_or(text).to_owned(),
-            (None, "permissions") => words.access.permission(text).to_owned(),
+            (None, "permissions") => named_permission_text(&words.access, text).to_owned(),
             (None, "status") => status_label(request, text),
             (None, "language" | "languages") => own_name(text).to_owned(),
             (None, "expiresAt" | "since" | "at") => time_format::timestamp(request, text).text,

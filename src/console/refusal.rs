@@ -69,7 +69,8 @@ impl ConsoleRefusal {
         );
         let message = match error.message() {
             Reason::Permission(name) => {
-                fill(words.permission, &[("wanted", all.access.permission(name))])
+                let wanted = words::named_permission_text(&all.access, name);
+                fill(words.permission, &[("wanted", wanted)])
             }
             Reason::Text(_) if is_english => english,
             Reason::Text(_)

@@ -18,6 +18,7 @@ use super::super::request::ConsoleRequest;
 use super::super::screens::ScreenResponse;
 use super::super::time_format::{self, FormattedTime};
 use super::super::webhooks::{LONGEST, grace_hours, hours};
+use super::super::words::permission_text;
 use super::{AccessTab, ListPage, SCREEN, Tabs, may, tabs};
 use crate::people::address;
 use crate::platform::{
@@ -188,8 +189,8 @@ fn form(
     };
     let own = Permission::VARIANTS
         .iter()
-        .filter(|permission| request.has_permission(**permission))
-        .map(AsRef::as_ref);
+        .copied()
+        .filter(|permission| request.has_permission(*permission));
     let FormAttempt {
         status,
         messages,
@@ -207,7 +208,10 @@ fn form(
             .unwrap_or_default()
             .to_owned(),
         permissions: own
-            .map(|name: &'static str| (name, words.permission(name), chosen(name)))
+            .map(|permission| {
+                let name: &'static str = permission.into();
+                (name, permission_text(words, permission), chosen(name))
+            })
             .collect(),
         messages,
         is_kept,

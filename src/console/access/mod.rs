@@ -19,6 +19,7 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::time_format::{self, FormattedTime};
+use super::words::permission_text;
 use crate::oauth::{ConnectionView, LIST_CONNECTIONS};
 use crate::platform::{LIST_TEAM_MEMBERS, MemberView};
 use crate::words::fill;
@@ -147,7 +148,7 @@ fn may(request: &ConsoleRequest, permissions: &[Permission]) -> String {
     let words = &request.texts.access;
     let all: Vec<&str> = permissions
         .iter()
-        .map(|permission| words.permission(permission.as_ref()))
+        .map(|permission| permission_text(words, *permission))
         .collect();
     if all.is_empty() {
         words.nothing.to_owned()

@@ -17,7 +17,7 @@ use super::spec::{FieldSpec, InputKind};
 use crate::console::labels;
 use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::console::screens::resource_address;
-use crate::console::words::ConsoleWords;
+use crate::console::words::{ConsoleWords, permission_text};
 use crate::markdown;
 use crate::words::fill as fill_in;
 
@@ -274,7 +274,7 @@ impl FieldContext<'_> {
         if let Some(permission) = lacks {
             add(fill_in(
                 words.forms.needs_permission,
-                &[("permission", words.access.permission(permission.as_ref()))],
+                &[("permission", permission_text(&words.access, permission))],
             ));
         }
         let has_box = matches!(spec.kind, InputKind::Switch) && is_plain_switch(spec)

@@ -20,6 +20,7 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
+use super::words::permission_text;
 use crate::events::{
     Event, LIST_WEBHOOK_EVENT_TYPES, LIST_WEBHOOK_SUBSCRIPTIONS, WebhookEventType,
     WebhookSubscription,
@@ -293,7 +294,7 @@ fn events(request: &ConsoleRequest) -> ScreenResponse<'_> {
             (
                 event,
                 example,
-                words.access.permission(event.permission.as_ref()),
+                permission_text(&words.access, event.permission),
             )
         });
         let page = Events {

@@ -1,13 +1,40 @@
-//! Labels of states, each with a CSS class for its style.
+//! Descriptions of permissions, and labels of states. Each label has a CSS class for its style.
 
 use delivery::{DisabledReason, Status};
+use engine::access::Permission;
 use texts::console::{
-    ConsoleChargesWords, ConsoleStaysWords, ConsoleSubmissionsWords, ConsoleWebhooksWords,
+    ConsoleAccessWords, ConsoleChargesWords, ConsoleStaysWords, ConsoleSubmissionsWords,
+    ConsoleWebhooksWords,
 };
 
 use crate::guest::{ChargeKind, ChargeStatus, PrecheckinStatus, ProgressStatus};
 use crate::precheck::StepState;
 use crate::records::ReservationStatus;
+
+/// Returns the description of a permission.
+pub const fn permission_text(words: &ConsoleAccessWords, permission: Permission) -> &'static str {
+    match permission {
+        Permission::ViewProperties => words.view_properties,
+        Permission::ModifyProperties => words.modify_properties,
+        Permission::ViewGuides => words.view_guides,
+        Permission::ModifyGuides => words.modify_guides,
+        Permission::ModifyTasks => words.modify_tasks,
+        Permission::ManageOrganization => words.manage_organization,
+        Permission::ViewReservations => words.view_reservations,
+        Permission::ViewTasks => words.view_tasks,
+        Permission::ViewDevices => words.view_devices,
+        Permission::ViewWorkflows => words.view_workflows,
+        Permission::ViewAnalytics => words.view_analytics,
+    }
+}
+
+/// Returns the description of the permission with this name. The audit log can contain the name of
+/// a permission that no longer exists. Such a permission gets a general description.
+pub fn named_permission_text(words: &ConsoleAccessWords, name: &str) -> &'static str {
+    name.parse().map_or(words.other_permission, |permission| {
+        permission_text(words, permission)
+    })
+}
 
 /// Returns the label of a charge's kind.
 pub const fn charge_kind(words: &ConsoleChargesWords, kind: ChargeKind) -> &'static str {
