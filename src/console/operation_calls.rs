@@ -6,9 +6,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use engine::access::Identified;
 use engine::operation::{Operation, Surface};
-use engine::pipeline::{self, LocalAnswer, LocalData, Payload, Request, Service};
+use engine::pipeline::{self, LocalAnswer, Payload, Request, Service};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -25,45 +24,6 @@ pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
         .filter(|operation| operation.surface == Surface::Public)
 }
 
-/// The parsed answer of an operation.
-#[derive(Debug, Clone)]
-pub struct OperationResponse<T> {
-    pub data: T,
-    /// The total number of rows in the list, if the answer is one page of a list.
-    pub total: Option<usize>,
-}
-
-/// The answer of an operation, before the screen has chosen a type for it.
-pub struct RawOperationResponse {
-    answer: LocalAnswer,
-    id: Uuid,
-}
-
-impl RawOperationResponse {
-    /// Returns the answer as the operation's output type.
-    pub fn value<O>(self) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal>
-    where
-        O: Send + Sync + 'static,
-    {
-        understood(self.id, self.answer.value())
-    }
-
-    /// Returns the answer of an operation that creates something, as the operation's output type.
-    /// If the same form was sent before, the answer comes from the idempotency record. That record
-    /// is text, so it must be parsed.
-    pub fn created<O>(self) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal>
-    where
-        O: DeserializeOwned + Send + Sync + 'static,
-    {
-        understood(self.id, self.answer.value_or_text())
-    }
-
-    /// Parses the answer as any type with the same JSON.
-    pub fn parse<T: DeserializeOwned>(self) -> Result<OperationResponse<T>, ConsoleRefusal> {
-        understood(self.id, self.answer.json())
-    }
-}
-
 /// Calls an operation with this caller. `arguments` has the parameters of the path, the query and
 /// the body. The messages of a refusal are in `language`.
 pub async fn call(
@@ -74,33 +34,23 @@ pub async fn call(
     arguments: Value,
     key: Option<&str>,
     language: &str,
-) -> Result<RawOperationResponse, ConsoleRefusal> {
+) -> Result<LocalAnswer, ConsoleRefusal> {
     let request = request(id, operation, arguments, key, caller);
     let outcome = pipeline::call(service, operation, request).await;
-    match outcome.answer {
-        Ok(answer) => Ok(RawOperationResponse { answer, id }),
-        Err(error) => Err(ConsoleRefusal {
-            retry_after: outcome.retry_after,
-            ..ConsoleRefusal::of(&error, language)
-        }),
-    }
+    outcome.answer.map_err(|error| ConsoleRefusal {
+        retry_after: outcome.retry_after,
+        ..ConsoleRefusal::of(&error, language)
+    })
 }
 
-fn understood<T>(
-    id: Uuid,
-    answer: engine::error::Result<LocalData<T>>,
-) -> Result<OperationResponse<T>, ConsoleRefusal> {
-    match answer {
-        Ok(LocalData { data, total }) => Ok(OperationResponse {
-            data,
-            total: total.and_then(|total| usize::try_from(total).ok()),
-        }),
-        Err(error) => {
-            let cause = error.cause();
-            tracing::error!(request_id = %id, cause, "the console cannot use an answer of an operation");
-            Err(ConsoleRefusal::broken())
-        }
-    }
+/// Returns the data of an answer. Logs the error of an answer that the console cannot use, and then
+/// returns the refusal that the member sees.
+pub fn understood<T>(id: Uuid, answer: engine::error::Result<T>) -> Result<T, ConsoleRefusal> {
+    answer.map_err(|error| {
+        let cause = error.cause();
+        tracing::error!(request_id = %id, cause, "the console cannot use an answer of an operation");
+        ConsoleRefusal::broken()
+    })
 }
 
 /// Logs that a part of an operation's answer could not be parsed. Returns the refusal that the

@@ -9,14 +9,14 @@ use engine::access::{Identified, Permission};
 use engine::error::ErrorKind;
 use engine::format;
 use engine::operation::{Effect, Needs, OperationName};
-use engine::pipeline::Service;
+use engine::pipeline::{LocalAnswer, LocalData, Service};
 use form_urlencoded::Serializer;
 use http::HeaderMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::operation_calls::{self, OperationResponse, RawOperationResponse};
+use super::operation_calls;
 use super::refusal::ConsoleRefusal;
 use super::screens::Screen;
 use super::words::{self, ConsoleWords};
@@ -225,10 +225,9 @@ impl ConsoleRequest {
         &self,
         operation: OperationName<O>,
         arguments: Value,
-    ) -> Result<OperationResponse<Arc<O>>, ConsoleRefusal> {
-        self.ask_once(operation.id(), arguments, None)
-            .await?
-            .value()
+    ) -> Result<LocalData<Arc<O>>, ConsoleRefusal> {
+        let answer = self.ask_once(operation.id(), arguments, None).await?;
+        self.understood(answer.value())
     }
 
     /// Calls an operation with the member as caller. Parses the answer as another type that has the
@@ -237,8 +236,9 @@ impl ConsoleRequest {
         &self,
         operation: &str,
         arguments: Value,
-    ) -> Result<OperationResponse<T>, ConsoleRefusal> {
-        self.ask_once(operation, arguments, None).await?.parse()
+    ) -> Result<LocalData<T>, ConsoleRefusal> {
+        let answer = self.ask_once(operation, arguments, None).await?;
+        self.understood(answer.json())
     }
 
     /// Calls an operation with the member as caller. Returns only the data of the answer.
@@ -253,16 +253,16 @@ impl ConsoleRequest {
     }
 
     /// Calls an operation that creates something, as [`ConsoleRequest::create`] does. Returns the
-    /// answer as the operation's output type.
+    /// answer as the operation's output type. If the same form was sent before, the answer is the
+    /// recorded text of the first answer, so this method parses it.
     pub async fn create_as<O: DeserializeOwned + Send + Sync + 'static>(
         &self,
         operation: OperationName<O>,
         arguments: Value,
         key: &str,
     ) -> Result<Arc<O>, ConsoleRefusal> {
-        self.ask_to_create(operation.id(), arguments, key)
-            .await?
-            .created()
+        let answer = self.ask_to_create(operation.id(), arguments, key).await?;
+        self.understood(answer.value_or_text())
             .map(|answer| answer.data)
     }
 
@@ -274,10 +274,8 @@ impl ConsoleRequest {
         arguments: Value,
         key: &str,
     ) -> Result<T, ConsoleRefusal> {
-        self.ask_to_create(operation, arguments, key)
-            .await?
-            .parse()
-            .map(|answer| answer.data)
+        let answer = self.ask_to_create(operation, arguments, key).await?;
+        self.understood(answer.json()).map(|answer| answer.data)
     }
 
     async fn ask_to_create(
@@ -285,7 +283,7 @@ impl ConsoleRequest {
         operation: &str,
         arguments: Value,
         key: &str,
-    ) -> Result<RawOperationResponse, ConsoleRefusal> {
+    ) -> Result<LocalAnswer, ConsoleRefusal> {
         let deadline = self.service.clock.elapsed() + CREATE_TIMEOUT;
         for _ in 1..TRIES {
             let answer = self
@@ -304,20 +302,32 @@ impl ConsoleRequest {
     /// Calls an operation that changes a resource. If the rate limit refuses the call, waits and
     /// repeats it, because one form can need several calls.
     pub async fn change(&self, operation: &str, arguments: Value) -> Result<Value, ConsoleRefusal> {
-        self.call_with_retries(operation, &arguments, None)
-            .await?
-            .parse()
-            .map(|answer| answer.data)
+        self.get_with_retries(operation, &arguments).await
+    }
+
+    /// Calls an operation and returns the data of its answer, as [`ConsoleRequest::get`] does. If
+    /// the rate limit refuses the call, waits and repeats it.
+    pub async fn get_with_retries<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        arguments: &Value,
+    ) -> Result<T, ConsoleRefusal> {
+        let answer = self.call_with_retries(operation, arguments, None).await?;
+        self.understood(answer.json()).map(|answer| answer.data)
+    }
+
+    fn understood<T>(&self, answer: engine::error::Result<T>) -> Result<T, ConsoleRefusal> {
+        operation_calls::understood(self.id, answer)
     }
 
     /// Calls an operation. If the rate limit refuses the call, waits and repeats it. A form with
     /// many changes can exceed the limit.
-    pub async fn call_with_retries(
+    async fn call_with_retries(
         &self,
         operation: &str,
         arguments: &Value,
         key: Option<&str>,
-    ) -> Result<RawOperationResponse, ConsoleRefusal> {
+    ) -> Result<LocalAnswer, ConsoleRefusal> {
         let mut waits = 0;
         loop {
             match self.ask_once(operation, arguments.clone(), key).await {
@@ -339,7 +349,7 @@ impl ConsoleRequest {
         id: &str,
         arguments: Value,
         key: Option<&str>,
-    ) -> Result<RawOperationResponse, ConsoleRefusal> {
+    ) -> Result<LocalAnswer, ConsoleRefusal> {
         let Some(operation) = operation_calls::operation(&self.service, id) else {
             tracing::error!(
                 operation = id,

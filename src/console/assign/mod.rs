@@ -599,14 +599,8 @@ async fn found(
     }
     let mut ids = Vec::new();
     while ids.len() < MOST_AT_ONCE {
-        let answer = request
-            .call_with_retries(
-                target.list(),
-                &part(target, filter, ids.len(), MOST_ROWS),
-                None,
-            )
-            .await?;
-        let rows = answer.parse::<Vec<Value>>()?.data;
+        let arguments = part(target, filter, ids.len(), MOST_ROWS);
+        let rows: Vec<Value> = request.get_with_retries(target.list(), &arguments).await?;
         ids.extend(rows.iter().filter_map(named).map(|(id, _)| id));
         if rows.len() < MOST_ROWS {
             break;

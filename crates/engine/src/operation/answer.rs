@@ -30,8 +30,9 @@ pub struct Pagination {
 impl Pagination {
     /// Returns the number of items in the whole list, not only in this page.
     #[must_use]
-    pub const fn total(self) -> i64 {
-        self.total
+    pub fn total(self) -> usize {
+        // A count is never negative.
+        usize::try_from(self.total).unwrap_or_default()
     }
 }
 

@@ -43,7 +43,7 @@ struct Meta {
 
 #[derive(Deserialize)]
 struct PageMeta {
-    total: i64,
+    total: usize,
 }
 
 /// The data of an answer, and the length of the whole list if the data is a page of a list.
@@ -51,7 +51,7 @@ struct PageMeta {
 pub struct LocalData<T> {
     pub data: T,
     /// The total number of items, if the operation is a paginated list.
-    pub total: Option<i64>,
+    pub total: Option<usize>,
 }
 
 /// Runs a request by code of this process through every stage.
