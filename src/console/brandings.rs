@@ -15,13 +15,13 @@ use super::form::{
 use super::frame::ConsoleFrame;
 use super::paging::Paging;
 use super::placeholders::Placeholders;
-use super::portals;
 use super::preview::PreviewForm;
 use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use crate::page::contrast;
+use crate::portals::{LIST_PORTALS, PortalRow};
 
 pub static SCREEN: Screen = Screen {
     path: "/brandings",
@@ -232,16 +232,11 @@ struct BrandingPage<'v> {
 
 /// Returns the portals that use a branding. A portal without an explicit branding uses the default
 /// branding.
-async fn portals_of(
-    request: &ConsoleRequest,
-    stored: &StoredResource,
-) -> Vec<portals::ListedPortal> {
+async fn portals_of(request: &ConsoleRequest, stored: &StoredResource) -> Vec<PortalRow> {
     let is_default = stored.value.get("isDefault") == Some(&Value::Bool(true));
-    let rows: Vec<portals::ListedPortal> = request
-        .get("listPortals", json!({}))
-        .await
-        .unwrap_or_default();
-    rows.into_iter()
+    let rows = request.read_text(LIST_PORTALS, json!({})).await;
+    rows.unwrap_or_default()
+        .into_iter()
         .filter(|row| row.branding_id.map_or(is_default, |id| id == stored.id))
         .collect()
 }

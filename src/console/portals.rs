@@ -3,7 +3,6 @@
 
 use askama::Template;
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -21,13 +20,14 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
+use crate::portals::{LIST_PORTALS, PortalRow};
 
 pub static SCREEN: Screen = Screen {
     path: "/portals",
     icon: "smartphone",
     title: |words| words.portals.portals,
     group: ScreenGroup::Setup,
-    needs: Some("listPortals"),
+    needs: Some(LIST_PORTALS.id()),
     pages: &[
         ScreenPage::get("getPortalsScreen", "/portals", list),
         ScreenPage::get(
@@ -96,37 +96,18 @@ pub static PORTAL: Resource = Resource {
     },
 };
 
-/// A portal, as the list operation returns it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListedPortal {
-    pub id: Uuid,
-    pub name: Option<String>,
-    pub is_default: bool,
-    pub support_email: Option<String>,
-    pub branding_id: Option<Uuid>,
-}
-
-impl ListedPortal {
-    /// Returns the name of the portal. Returns its id if it has no name, which only old portals
-    /// lack.
-    pub fn called(&self) -> String {
-        self.name.clone().unwrap_or_else(|| self.id.to_string())
-    }
-}
-
 #[derive(Template)]
 #[template(path = "console/portals.html")]
 struct PortalList<'v> {
     frame: ConsoleFrame<'v>,
-    rows: Vec<(ListedPortal, String)>,
+    rows: Vec<(PortalRow, String)>,
     paging: Paging,
     new: Option<String>,
 }
 
 fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        let mut rows: Vec<ListedPortal> = request.get("listPortals", json!({})).await?;
+        let mut rows = request.read_text(LIST_PORTALS, json!({})).await?;
         rows.sort_by_cached_key(|row| (!row.is_default, row.called().to_lowercase()));
         let paging = Paging::of(request, "/portals", rows.len());
         let rows = paging
@@ -168,7 +149,7 @@ impl Editor for PortalEditor {
     async fn initial_values(
         request: &ConsoleRequest,
     ) -> Result<Map<String, Value>, ConsoleRefusal> {
-        let portals: Vec<ListedPortal> = request.get("listPortals", json!({})).await?;
+        let portals = request.read_text(LIST_PORTALS, json!({})).await?;
         let mut values = Map::new();
         // If no portal is the default yet, the form proposes the new portal as the default. A
         // limited member does not see every portal, so the console cannot know this and proposes

@@ -230,6 +230,16 @@ impl ConsoleRequest {
         self.understood(answer.value())
     }
 
+    /// Calls an operation whose answer the database returns as JSON text. Parses the answer as the
+    /// operation's output type.
+    pub async fn read_text<O: DeserializeOwned>(
+        &self,
+        operation: OperationName<O>,
+        arguments: Value,
+    ) -> Result<O, ConsoleRefusal> {
+        self.get(operation.id(), arguments).await
+    }
+
     /// Calls an operation with the member as caller. Parses the answer as another type that has the
     /// same JSON.
     pub async fn call<T: DeserializeOwned>(

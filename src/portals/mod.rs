@@ -26,7 +26,7 @@ pub(crate) use branding_operations::{
 pub(crate) use portal::PortalFields;
 pub use portal::{CommunicationMethod, Portal, Tile, contact, tiles};
 pub(crate) use portal_operations::{
-    default_portal, find as find_portal, readable as readable_portal,
+    LIST_PORTALS, PortalRow, default_portal, find as find_portal, readable as readable_portal,
 };
 
 /// The registration of this module.

@@ -8,7 +8,7 @@ use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::field::{Create, Field, Update, fold_name};
 use engine::moment::Moment;
-use engine::operation::{ById, CacheBasis, Needs, Operation};
+use engine::operation::{ById, CacheBasis, Needs, Operation, OperationName};
 use engine::values;
 use http::Method;
 use schemars::JsonSchema;
@@ -67,6 +67,8 @@ pub(crate) static SUMMARY: Summary = Summary {
     },
 };
 
+pub(crate) const LIST_PORTALS: OperationName<Vec<PortalRow>> = OperationName::new("listPortals");
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListPortals {
@@ -77,24 +79,32 @@ struct ListPortals {
 }
 
 /// A portal in the list of portals.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul", "isDefault": true,
     "supportEmail": "hello@example.com", "brandingId": null
 }))]
-struct PortalRow<'p> {
-    id: Uuid,
-    name: Option<&'p str>,
-    is_default: bool,
-    support_email: Option<&'p str>,
-    branding_id: Option<Uuid>,
+pub(crate) struct PortalRow {
+    pub id: Uuid,
+    pub name: Option<String>,
+    pub is_default: bool,
+    pub support_email: Option<String>,
+    pub branding_id: Option<Uuid>,
+}
+
+impl PortalRow {
+    /// Returns the name of the portal. Returns its id if it has no name, which only old portals
+    /// lack.
+    pub(crate) fn called(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.id.to_string())
+    }
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
     vec![
-        Operation::public("listPortals", Method::GET, "/portals", Needs::Permission(ViewProperties))
+        Operation::public(LIST_PORTALS.id(), Method::GET, "/portals", Needs::Permission(ViewProperties))
             .summary("List every portal of the organization")
             .tool(
                 "portals",
@@ -102,7 +112,7 @@ pub(super) fn operations() -> Vec<Operation> {
                 "Guest portals (the page a guest gets before and during a stay): name, whether default, branding. All settings of one: `getPortal`; what it serves: `listEntityScopes`.",
             )
             .cached(CacheBasis::Configuration)
-            .run_text::<_, Vec<PortalRow>>(list),
+            .run_text_as(LIST_PORTALS, list),
         Operation::public("getPortal", Method::GET, "/portals/{id}", Needs::Permission(ViewProperties))
             .summary("Read a portal's full configuration")
             .tool(
@@ -389,9 +399,9 @@ pub(super) fn put(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> 
 fn summary(portal: &Portal) -> Result<String> {
     let row = PortalRow {
         id: portal.id,
-        name: portal.name.as_deref(),
+        name: portal.name.clone(),
         is_default: portal.is_default,
-        support_email: portal.support_email.as_deref(),
+        support_email: portal.support_email.clone(),
         branding_id: portal.branding_id,
     };
     serde_json::to_string(&row).map_err(Error::internal)

@@ -22,13 +22,13 @@ use uuid::Uuid;
 use self::selection::Selection;
 use crate::console::frame::{CompletedAction, ConsoleFrame};
 use crate::console::paging::{Paging, ROWS};
-use crate::console::portals;
 use crate::console::records::by_name;
 use crate::console::refusal::ConsoleRefusal;
 use crate::console::reply;
 use crate::console::request::ConsoleRequest;
 use crate::console::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use crate::console::words::ConsoleWords;
+use crate::portals::LIST_PORTALS;
 use crate::records::RecordKind;
 use crate::scopes::{EntityScopes, LIST_ENTITY_SCOPES};
 use crate::words::fill;
@@ -637,7 +637,7 @@ async fn search_rows(
             .map(|id| (id.to_string(), assigned.name_of(*id)))
             .collect()
     } else if target == AssignTarget::Portal {
-        let portals: Vec<portals::ListedPortal> = request.get(target.list(), json!({})).await?;
+        let portals = request.read_text(LIST_PORTALS, json!({})).await?;
         portals
             .into_iter()
             .map(|portal| (portal.id.to_string(), portal.called()))

@@ -27,12 +27,12 @@ use super::labels;
 use super::operation_calls;
 use super::paging::Paging;
 use super::placeholders::Placeholders;
-use super::portals;
 use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::texts::{TextWithVersions, texts, texts_of};
+use crate::portals::{LIST_PORTALS, PortalRow};
 use crate::precheck::{ConfigurationIssue, StepType, is_together};
 use crate::scopes::COUNT_REACHED_PROPERTIES;
 
@@ -45,7 +45,7 @@ pub static SCREEN: Screen = Screen {
     pages: &[
         ScreenPage::get("getStepsScreen", "/steps", list),
         ScreenPage::post("moveStepOnScreen", "/steps", move_one).with_needs(&[
-            "listPortals",
+            PORTALS,
             "listPrecheckSteps",
             "updatePrecheckStep",
         ]),
@@ -79,6 +79,8 @@ pub static SCREEN: Screen = Screen {
         .with_needs(&["getPrecheckStep", "updatePrecheckStep"]),
     ],
 };
+
+const PORTALS: &str = LIST_PORTALS.id();
 
 /// The guest details for which the guest page has a label.
 const GUEST_FIELDS: &[&str] = &[
@@ -239,14 +241,14 @@ struct StepList<'v> {
 /// position.
 struct Ordered {
     rows: Vec<PositionedStep>,
-    portals: Vec<portals::ListedPortal>,
+    portals: Vec<PortalRow>,
     chosen: Option<Uuid>,
     is_automatic: bool,
 }
 
 impl Ordered {
     async fn read(request: &ConsoleRequest) -> Result<Self, ConsoleRefusal> {
-        let portals: Vec<portals::ListedPortal> = request.get("listPortals", json!({})).await?;
+        let portals = request.read_text(LIST_PORTALS, json!({})).await?;
         let chosen = request
             .query_parameter("portal")
             .and_then(|id| id.parse::<Uuid>().ok())

@@ -258,6 +258,20 @@ impl Declaration {
         self.0
     }
 
+    /// Sets the function as [`Declaration::run_text`] does, for an operation that callers in this
+    /// process call by a typed name.
+    pub fn run_text_as<I, O>(
+        self,
+        name: OperationName<O>,
+        work: impl Fn(&mut Context<'_, '_>, I) -> Result<String> + Send + Sync + 'static,
+    ) -> Operation
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: JsonSchema + 'static,
+    {
+        self.named(name.id()).run_text::<I, O>(work)
+    }
+
     /// Sets a function that runs within the caller's organization and returns a page of a list.
     pub fn pages<I, O>(
         mut self,
