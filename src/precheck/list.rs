@@ -70,13 +70,13 @@ struct ListSteps {
 }
 
 /// Numbers of a step's assignments that the caller can see.
-#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ScopeCounts {
-    property_count: i64,
-    portal_count: i64,
-    property_group_count: i64,
-    tag_count: i64,
+pub struct ScopeCounts {
+    pub property_count: i64,
+    pub portal_count: i64,
+    pub property_group_count: i64,
+    pub tag_count: i64,
 }
 
 impl ScopeCounts {

@@ -44,6 +44,7 @@ pub use identity::{
     FlagAction, IdentityVerdict, RETAKE_LIMIT, UNDERAGE, age_on, check_list, finding,
     flagged_below, identity_actions, identity_verdict,
 };
+pub use list::ScopeCounts;
 pub use order::{SortKey, compare, is_together};
 pub use question::{Question, QuestionKind, QuestionOption, YesNo};
 pub(crate) use records::{active_steps_by_id, all_steps, mark_used, step_by_id, steps_by_id};
@@ -52,7 +53,9 @@ pub use step::{PricingBasis, Step, Targeting};
 pub use step_answers::StepSettings;
 pub use step_type::{AnswerForm, CostKind, FileUse, ReviewRule, StepProvider, StepType};
 pub(crate) use targeting::NO_MAXIMUM;
-pub use targeting::{TargetingInput, TargetingVerdict, days_ahead, days_between, decide};
+pub use targeting::{
+    InclusionType, TargetingInput, TargetingVerdict, days_ahead, days_between, decide,
+};
 pub(crate) use visible::{check_exists, visible_ids};
 
 /// The registration of this module.

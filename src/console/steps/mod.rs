@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use self::sentence::{Counts, Rules};
+use self::sentence::{assignments, audience};
 use super::assign::{AssignableResource, UseCount};
 use super::audit::LatestChanges;
 use super::editor::{self, Editor};
@@ -33,7 +33,7 @@ use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::texts::{TextWithVersions, texts, texts_of};
 use crate::portals::{LIST_PORTALS, PortalRow};
-use crate::precheck::{ConfigurationIssue, StepType, is_together};
+use crate::precheck::{ConfigurationIssue, ScopeCounts, StepType, Targeting, is_together};
 use crate::scopes::COUNT_REACHED_PROPERTIES;
 
 pub static SCREEN: Screen = Screen {
@@ -191,9 +191,9 @@ struct ListedConsoleStep {
     is_active: bool,
     display_title_ml_text_id: Option<Uuid>,
     configuration_issue: Option<ConfigurationIssue>,
-    scope: Counts,
+    scope: ScopeCounts,
     #[serde(flatten)]
-    rules: Rules,
+    rules: Targeting,
 }
 
 /// A step, as the page of the list shows it.
@@ -411,8 +411,8 @@ fn line(
             ConfigurationIssue::MissingPaymentAccount => words.steps.missing_payment_account,
             ConfigurationIssue::MissingAuthenticateAccount => words.steps.missing_account,
         }),
-        who: row.rules.text_of(words, flats, row.is_active),
-        assigned: row.scope.text(words),
+        who: audience(&row.rules, words, flats, row.is_active),
+        assigned: assignments(&row.scope, words),
     }
 }
 
@@ -534,9 +534,9 @@ impl Editor for StepEditor {
                 .await
                 .get(&stored.id)
                 .copied();
-            who = Rules::deserialize(Value::Object(stored.value.clone()))
-                .ok()
-                .map(|rules| rules.text_of(request.texts, flats, stored.value["isActive"] == true));
+            let rules = Targeting::deserialize(Value::Object(stored.value.clone())).ok();
+            let is_active = stored.value["isActive"] == true;
+            who = rules.map(|rules| audience(&rules, request.texts, flats, is_active));
             let title = stored.text("displayTitleMlTextId").parse().ok();
             let title = title.map(|id| (labels::label(request.language, "displayTitle"), id));
             spoken = TextWithVersions::all(
