@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use super::request::ConsoleRequest;
 use super::screens::resource_address;
 use super::words::ConsoleBeginWords;
+use crate::guest::CREATE_PORTAL_PREVIEW;
+use crate::platform::LIST_AUDIT_LOG;
 
 /// A step of the checklist: a list operation, a path and a label. The step is done if the list is
 /// not empty. The path leads to the page on which the member does the step.
@@ -68,11 +70,12 @@ pub async fn first_steps(request: &ConsoleRequest) -> Vec<FirstStep> {
 /// Returns whether the audit log has a recent entry about a preview. Only the log records that a
 /// member has created a preview.
 async fn is_previewed(request: &ConsoleRequest) -> bool {
-    let entries: Result<Vec<Value>, _> = request.get("listAuditLog", json!({ "limit": 100 })).await;
-    entries
-        .unwrap_or_default()
-        .iter()
-        .any(|entry| entry["operation"] == "createPortalPreview")
+    let entries = request.read(LIST_AUDIT_LOG, json!({ "limit": 100 })).await;
+    entries.is_ok_and(|entries| {
+        entries
+            .iter()
+            .any(|entry| entry.operation == CREATE_PORTAL_PREVIEW.id())
+    })
 }
 
 /// Returns a line of the checklist. Returns `None` if the list operation of the step fails.
