@@ -15,7 +15,8 @@ use crate::words::{fill, in_language};
 const MOST: usize = 200;
 const LONGEST: usize = 2_000;
 const LIST_WAIVERS: &str = "listDamageWaivers";
-/// Maximum depth of nested answers. The page omits deeper ones.
+/// Maximum depth at which the parts of an answer get lines of their own. A deeper part is one line
+/// with its JSON text.
 const DEEPEST: usize = 5;
 
 /// An answer of the guest with its label.
@@ -26,8 +27,7 @@ pub struct AnswerLine {
     pub value: String,
 }
 
-/// A sample date in the format of answers. A text is parsed as a date only if it has the length of
-/// this sample.
+/// An example of a date in an answer. A text of another length is not parsed as a date.
 const DAY: &str = "1985-03-27";
 
 /// The field that contains the id of a damage waiver.
@@ -173,7 +173,7 @@ fn called(request: &ConsoleRequest, name: &str) -> String {
     own.map_or_else(|| labels::label(request.language, name), str::to_owned)
 }
 
-/// Formats an option or a date. Returns `None` for other values.
+/// Returns the label of an option, or a date in words. Returns `None` for any other value.
 fn in_words(request: &ConsoleRequest, field: &str, value: &str) -> Option<String> {
     match field {
         "choice" => Some(labels::choice(request.language, value)),

@@ -59,7 +59,8 @@ const LISTED_BY: [(&str, &str); 2] = [
     ("portalSettingsId", "listPortals"),
     ("oauthAppId", "listConnections"),
 ];
-/// The fields of assignments, and the names of their tabs on the assignments screen.
+/// The fields in which an entry lists assigned targets, each with the tab of the assignments screen
+/// that shows these targets.
 const ASSIGNED: [(&str, &str); 4] = [
     ("propertyIds", "properties"),
     ("propertyGroupIds", "groups"),
@@ -94,8 +95,8 @@ fn app(entry: &AuditEntry) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Returns a sentence for each write. Each item of `writes` has the name of the author, and the
-/// write itself.
+/// Describes each change by a sentence. An item of `writes` has the name of the change's author,
+/// and the change.
 pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]) -> Vec<String> {
     let names = AuditNames(stays_of(request, writes.iter().map(|(_, write)| &write.target)).await);
     let text = |(who, write): &(&str, &LastWrite)| {
@@ -183,7 +184,8 @@ impl AuditLine {
     }
 }
 
-/// Returns the path of the page that shows targets of this type. `None` if no page shows them.
+/// Returns the path of the page for a target of the type `kind`, such as `portal`. `None` if no
+/// page shows such targets.
 fn screen_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "portal" | "portal_settings" => "/portals/{id}",
@@ -304,8 +306,9 @@ impl AuditNames {
     }
 }
 
-/// Reads the names of those targets that are stays, by the id of the stay. They are read here
-/// because the log contains no names of guests. Omits stays that the member cannot access.
+/// Reads the names of those targets that are stays, by the id of the stay. The log itself has no
+/// names of stays, because they contain the names of guests. Omits stays that the member cannot
+/// access.
 async fn stays_of(
     request: &ConsoleRequest,
     targets: impl Iterator<Item = &TargetView>,
@@ -393,8 +396,8 @@ fn describe(
     }
 }
 
-/// Returns the number of items of a list. For a long list, the log contains the first items and the
-/// number of the others.
+/// Returns the number of items of a list. In a long list, a text such as `… 12 more` stands for the
+/// items that the log omits.
 fn count(list: &Value) -> u64 {
     let rest = |text: &str| {
         text.strip_prefix("… ")?
@@ -431,7 +434,7 @@ fn shortened(text: &str) -> String {
     format!("{cut}…")
 }
 
-/// Returns the label of a status. It is the status of a submission, or of a record such as a stay.
+/// Returns the label of the status of a submission, or of a record such as a stay.
 fn status_label(request: &ConsoleRequest, status: &str) -> String {
     status.parse::<PrecheckinStatus>().map_or_else(
         |_| labels::choice(request.language, status),
@@ -443,7 +446,8 @@ fn status_label(request: &ConsoleRequest, status: &str) -> String {
     )
 }
 
-/// Formats a value in words. Returns `None` if the console does not know the meaning of the value.
+/// Formats a value of a changed field in words. A text with an unknown meaning is returned as it
+/// is.
 fn plain(
     request: &ConsoleRequest,
     field: &str,

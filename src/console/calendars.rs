@@ -22,7 +22,7 @@ use crate::words::fill;
 const READ: &str = GET_CALENDAR_FEED.id();
 const CREATE: &str = "createCalendarFeed";
 const DELETE: &str = "deleteCalendarFeed";
-/// `FLATS` is the operation with which the form for a new feed finds the feed's flat.
+/// The operation that finds the flat of a new feed by the name that the member typed.
 const FLATS: &str = "listProperties";
 const REFRESH: &str = "refreshCalendarFeed";
 const HELD: &str = "listHeldReservations";
@@ -225,7 +225,7 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// A held entry: one that waits for the member's decision.
+/// A calendar entry that waits until a member decides whether it is a booking.
 struct HeldRow {
     id: Uuid,
     days: String,

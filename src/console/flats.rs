@@ -18,7 +18,8 @@ const MOST: usize = 500;
 /// Maximum number of flats that the member can choose from if several flats match the typed name.
 const OFFERED: usize = 20;
 
-/// The fields of a flat that the console uses.
+/// The fields of a flat that the console uses. The answer is the record's JSON as the platform
+/// defines it, so only these fields are parsed.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatSummary {
@@ -60,7 +61,7 @@ pub fn zone_among(flats: &BTreeMap<Uuid, FlatSummary>, id: Option<Uuid>) -> Time
         .map_or(TimeZone::UTC, FlatSummary::zone)
 }
 
-/// Reads the time zone of a flat. Returns UTC if it is unknown.
+/// Reads the time zone of a flat. Returns UTC if the time zone cannot be read.
 pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     zone_among(
         &by_ids(request, id.into_iter()).await.unwrap_or_default(),
@@ -68,7 +69,8 @@ pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     )
 }
 
-/// The flat whose rows a list shows, as the member chose the flat.
+/// The filter of a list by a flat. The member types the name of the flat, or follows a link with
+/// its id.
 #[derive(Default)]
 pub struct FlatFilter {
     /// Whether the member may search flats.
@@ -124,8 +126,8 @@ impl FlatFilter {
         }
     }
 
-    /// Returns whether the typed name does not identify one flat, because several flats or none
-    /// match it. The filtered list then shows no rows.
+    /// Returns whether the typed name matches no flat or several flats. The list then shows no
+    /// rows.
     pub const fn is_ambiguous(&self) -> bool {
         self.is_offered && self.id.is_none() && !self.text.is_empty()
     }
@@ -136,9 +138,9 @@ pub fn may_search(request: &ConsoleRequest) -> bool {
     request.may(READ)
 }
 
-/// Returns the id of the flat that the typed name identifies. Either it is the only flat that
-/// matches, or the only flat with exactly this name. Otherwise the inner error contains the
-/// matching flats.
+/// Returns the id of the flat that a typed name identifies: the only flat that matches the name, or
+/// the only flat with exactly this name. If there is no such flat, the inner error has the matching
+/// flats.
 pub async fn by_name(
     request: &ConsoleRequest,
     name: &str,

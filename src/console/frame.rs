@@ -53,7 +53,7 @@ pub enum CompletedAction {
 }
 
 impl CompletedAction {
-    /// Returns the action that sending a form completed: `Saved` or `Unchanged`.
+    /// Returns `Saved` if the form changed something, otherwise `Unchanged`.
     pub const fn of_save(is_changed: bool) -> Self {
         if is_changed {
             Self::Saved

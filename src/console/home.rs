@@ -57,8 +57,8 @@ pub static SCREEN: Screen = Screen {
 
 /// Maximum number of rows in each list of this page.
 const MOST: usize = 6;
-/// Maximum number of stays in which the page looks for arrivals. It compares each stay with the
-/// date at the stay's flat. For each arrival it also reads the guest's progress.
+/// Maximum number of stays that the page checks for arrivals. The check reads the date at the
+/// stay's flat and, for an arrival, the guest's progress.
 const SCAN_LIMIT: usize = 8;
 /// `TITLES` is the maximum number of titles that the page checks for missing languages. `LANGUAGES`
 /// is the maximum number of languages that it checks.
@@ -143,7 +143,8 @@ struct Arrival {
     way: String,
 }
 
-/// The fields of a step that this page uses.
+/// The fields of a step that this page uses. The list operation joins stored JSON texts, so only
+/// these fields are parsed.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HomeStep {
@@ -206,7 +207,8 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
         return Ok(None);
     };
     let mut coming = answer.data;
-    // The page checks only a few stays, so the most likely arrivals come first.
+    // The page checks only the first stays of this list. So stays whose check-in is before today in
+    // UTC come last.
     let today = time_format::today(request).to_string();
     coming.sort_by(|one, other| {
         (one.check_in < today, &one.check_in, one.id).cmp(&(

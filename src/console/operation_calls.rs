@@ -15,8 +15,8 @@ use super::refusal::ConsoleRefusal;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Returns the operation with this id. The console calls only operations that REST clients can also
-/// call.
+/// Returns the public operation with this id. The console calls no other operations, so a REST
+/// client can do everything that the console does.
 pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
     service
         .app

@@ -117,8 +117,8 @@ impl ConsoleRefusal {
         }
     }
 
-    /// Returns the messages to show. They are those of the issues, with the labels of their fields.
-    /// If there are no issues, it is the message about the request.
+    /// Returns the messages to show: one for each issue, with the label of its field. If there are
+    /// no issues, returns the message about the request.
     pub fn sentences(&self, request: &ConsoleRequest) -> Vec<String> {
         let issues = self.issues.iter().map(|issue| {
             let field = issue
@@ -179,7 +179,8 @@ impl FormAttempt {
         Self::with_messages(request, status, text)
     }
 
-    /// Returns these messages and this status for a form.
+    /// Returns this status and these messages. Finds out whether the form was sent after its
+    /// session had ended.
     pub fn with_messages(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,

@@ -26,8 +26,8 @@ pub static STYLE: LazyLock<String> =
 pub const SCRIPT: &str = include_str!("../../templates/console/console.js");
 
 /// The content security policy of pages. It allows the style and the script by their hashes. It
-/// allows images from any host, because covers and logos have addresses there. It also allows
-/// frames with the guest page.
+/// allows images from any host, because an organization can use any address for a cover or a logo.
+/// It also allows frames with the guest page.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
         "style-src '{}'; script-src '{}'; connect-src 'self'; frame-src 'self'; img-src 'self' http: https: data:",

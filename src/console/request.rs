@@ -25,8 +25,8 @@ use crate::people::{self, SignedIn};
 
 /// The path below which the console is served.
 pub const BASE: &str = "/console";
-/// `CREATE_TIMEOUT` is how long a create waits for an earlier request with the same idempotency
-/// key. `TRIES` is the maximum number of attempts within that time.
+/// `CREATE_TIMEOUT` is the maximum time that a create waits for an earlier request with the same
+/// idempotency key. `TRIES` is the maximum number of attempts within that time.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(2);
 const TRIES: u32 = 10;
 
@@ -424,8 +424,8 @@ impl ConsoleRequest {
             .to_string()
     }
 
-    /// Returns the idempotency key for one of the creates that a form makes. `name` tells the
-    /// creates of the form apart. If the form has no key, the result contains a new key.
+    /// Returns the idempotency key for one resource that a form creates. `name` differs for each
+    /// resource of the same form. If the form has no key, the result contains a new key.
     pub fn key(&self, name: &str) -> String {
         let sent = self
             .form_value("key")

@@ -29,22 +29,22 @@ use super::screens::{SCREENS, Screen, ScreenPage};
 use super::{frame, reply, returned_form};
 use crate::people::{self, FormLimits};
 
-/// Limits of a member's form. Within them, the longest text fits even with three bytes per
-/// character. A larger form is refused as a whole.
+/// Limits of a member's form. They allow the longest text even if each character needs three bytes.
+/// A larger form is refused as a whole.
 const BOUNDS: FormLimits = FormLimits {
     bytes: 1 << 20,
     fields: 5_000,
 };
 
-/// Limits of a member's form with a file. When the file is sent for the first time, the body
-/// contains it as a file. In the second form it contains the text of the file.
+/// Limits of a member's form with a file. The upload form sends the file itself. The form that
+/// starts the import sends the text of the file in a field.
 const WITH_FILE: FormLimits = FormLimits {
     bytes: 48 << 20,
     fields: 200,
 };
 
-/// Limits of a form that is sent without a session. The response contains the form in escaped form,
-/// so the response can be larger than the form.
+/// Limits of a form that is sent without a session. The response repeats the form's values as
+/// escaped HTML, so it can be larger than the request.
 const ANONYMOUS: FormLimits = FormLimits {
     bytes: 64 << 10,
     fields: 5_000,

@@ -36,7 +36,7 @@ pub static SCREENS: &[&Screen] = &[
 
 /// A screen: its pages, and its entry in the navigation.
 pub struct Screen {
-    /// The path of the screen's first page, below the console; empty for the home page.
+    /// The path of the screen's first page, relative to the console; empty for the home page.
     pub path: &'static str,
     /// The name of the screen's icon.
     pub icon: &'static str,

@@ -30,8 +30,8 @@ const SEPARATOR: &str = " · ";
 /// Maximum number of results that the page shows.
 const MOST: usize = 50;
 
-/// A type of result: the type itself, the title of its group, and the path of the page that shows
-/// such a result. Some types have no page.
+/// A type of result, the title of its group, and the path of the page that shows a result of this
+/// type. Some types have no page.
 type ResultKind = (
     FoundType,
     fn(&ConsoleWords) -> &'static str,

@@ -88,7 +88,7 @@ pub async fn remove(
         .map(drop)
 }
 
-/// Returns the texts that a resource shows, and that belong to a source table.
+/// Returns the texts of a resource that belong to one source table, such as `precheck_step_detail`.
 pub async fn texts_of(
     request: &ConsoleRequest,
     table: &str,

@@ -21,7 +21,7 @@ pub fn of(request: &ConsoleRequest, at: Moment) -> FormattedTime {
     }
 }
 
-/// Formats a moment that an operation's answer may lack.
+/// Formats an optional moment from an operation's answer.
 pub fn of_any(request: &ConsoleRequest, at: Option<Moment>) -> Option<FormattedTime> {
     at.map(|at| of(request, at))
 }
@@ -51,7 +51,8 @@ pub fn date(request: &ConsoleRequest, day: Date) -> String {
     request.dates().full(day)
 }
 
-/// Formats a day that an operation's answer contains as text.
+/// Formats a day that an operation's answer contains as text. A text that cannot be parsed is
+/// returned as it is.
 pub fn day(request: &ConsoleRequest, day: &str) -> String {
     day.parse()
         .map_or_else(|_| day.to_owned(), |day| date(request, day))
@@ -73,8 +74,8 @@ pub fn days(request: &ConsoleRequest, from: &str, until: &str) -> String {
     request.dates().days(first, last, today(request))
 }
 
-/// Returns the current date in UTC. The flats of an organization can be in several time zones, so
-/// the date at one flat can be wrong for another.
+/// Returns the current date in UTC, because the flats of an organization can be in several time
+/// zones.
 pub fn today(request: &ConsoleRequest) -> Date {
     TimeZone::UTC
         .to_datetime(request.service.clock.now())

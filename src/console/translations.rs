@@ -41,8 +41,8 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// A kind of resource that has texts. It has a source table, the operation that lists the
-/// resources, and the field with a resource's name.
+/// A kind of resource that has texts: its source table, its list operation, and the field with a
+/// resource's name.
 struct TextSource {
     word: &'static str,
     /// The path of the screen that shows these resources.
@@ -409,8 +409,9 @@ fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
             .map(|version| version.take(&request.fields))
             .collect();
         if !request.may_write() {
-            // Nothing is saved in this case. `was` is still the text that the form showed when it
-            // was opened. So the next save still detects changes by other members.
+            // The form of another session saves nothing. `was` becomes the text that the form
+            // showed when it was opened, so that the next save still detects changes by other
+            // members.
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)

@@ -5,9 +5,9 @@
 //! the target. The form also repeats the state in which each box was shown. Saving applies only the
 //! differences, so it does not overwrite changes by other members.
 //!
-//! The buttons for searching and paging send the same form. The form also carries the unsaved ticks
-//! of the pages that are not shown. Another button assigns the resource to all results of a search,
-//! after a confirmation.
+//! The buttons for searching and paging send the same form. The form also contains the unsaved
+//! ticks of the pages that are not shown. Another button assigns the resource to all results of a
+//! search, after a confirmation.
 
 mod selection;
 
@@ -131,7 +131,7 @@ impl AssignTarget {
         }
     }
 
-    /// Returns the field of the interface that contains the ids of targets of this kind.
+    /// Returns the field of the REST interface with the ids of targets of this kind.
     const fn field(self) -> &'static str {
         match self {
             Self::Property => "propertyIds",
@@ -252,15 +252,15 @@ struct TargetRow {
     id: String,
     name: String,
     is_assigned: bool,
-    /// Whether the box is ticked. It is ticked if the resource is assigned to the target, unless an
-    /// unsaved tick of the member says otherwise.
+    /// Whether the box is ticked. An unsaved tick of the member decides. Without one, the stored
+    /// assignment decides.
     is_ticked: bool,
 }
 
 /// The filter of the targets on the page: the kind of target, the search text and the offset.
 struct TargetFilter {
-    /// The kind in the address. `None` stands for the first kind that the resource can be assigned
-    /// to.
+    /// The kind of target in the address. `None` stands for the first kind that the resource can be
+    /// assigned to.
     to: Option<&'static str>,
     query: String,
     is_assigned_only: bool,
@@ -609,7 +609,8 @@ async fn found(
     Ok(ids)
 }
 
-/// Returns the arguments with which a list operation searches, and returns one page of its results.
+/// Returns the arguments with which a list operation returns one page of the search results: at
+/// most `most` rows, from the offset `from`.
 fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -> Value {
     let mut arguments = json!({ "limit": most, "offset": from });
     if let Some(kind) = target.kind() {
@@ -621,9 +622,9 @@ fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -
     arguments
 }
 
-/// Returns all matching rows, sorted by name, if the console itself searches the list. It searches
-/// the assigned targets and the portals. Returns `None` if the operation searches and pages the
-/// list.
+/// Returns all matching rows, sorted by name, of the two lists that the console itself searches:
+/// the assigned targets, and the portals. Returns `None` for any other list, because its operation
+/// searches it and divides it into pages.
 async fn search_rows(
     request: &ConsoleRequest,
     target: AssignTarget,
@@ -716,7 +717,8 @@ fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Shows another page or search. The form carries the ticks of the rows that were shown before.
+/// Shows another page of the list, or the results of another search. If there are unsaved ticks,
+/// the new form contains them.
 async fn show_other_rows(
     request: &ConsoleRequest,
     here: TargetFilter,
@@ -752,8 +754,8 @@ async fn show_other_rows(
     ))
 }
 
-/// Saves the ticks. `Some` in `all_found` says that all results of the search are changed as well:
-/// `true` assigns them, `false` unassigns them.
+/// Saves the ticks. If `all_found` is set, also changes all results of the search: `true` assigns
+/// the resource to them, `false` unassigns it.
 async fn stored(
     request: &ConsoleRequest,
     here: TargetFilter,

@@ -1,5 +1,5 @@
-//! The ticks that the member has not saved yet. The rows are on several pages, so each form carries
-//! the ticks of all pages until the member saves them.
+//! The ticks that the member has not saved yet. The rows are on several pages, so each form
+//! contains the ticks of all pages until the member saves them.
 
 use std::collections::BTreeSet;
 
@@ -44,8 +44,8 @@ impl Selection {
         ticked
     }
 
-    /// Records whether the member wants a target to be assigned (`is`). `was` is true if it is
-    /// assigned now. If both are the same, nothing is recorded.
+    /// Records whether the member wants the resource to be assigned to a target (`is`). `was` is
+    /// the stored state. If both are equal, the target is in neither list.
     pub fn set(&mut self, id: &str, was: bool, is: bool) {
         for (changes, is_among) in [
             (&mut self.added, is && !was),

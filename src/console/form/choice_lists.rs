@@ -7,7 +7,7 @@
 //!
 //! The name of the text field ends with `.find`. If the form shows the results of a search, a
 //! hidden field whose name ends with `.found` has the searched text. If both texts are equal, the
-//! row that the member selected among the results decides.
+//! reference is set to the row that the member selected among the results.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -46,7 +46,7 @@ pub struct ChoiceLists {
     long: HashMap<String, Vec<Row>>,
 }
 
-/// The rows of a list if it is short.
+/// A list that the operations returned. Only a short list has its rows.
 enum List {
     /// All rows, sorted by name.
     Short(Vec<Row>),
@@ -191,7 +191,7 @@ fn sort(rows: &mut [Row]) {
     rows.sort_by(|(_, one), (_, other)| natural(one, other));
 }
 
-/// Returns the selected rows of a field, then the search results.
+/// Returns the selected rows of a field, followed by the search results.
 async fn with_chosen(
     request: &ConsoleRequest,
     lists: &str,

@@ -23,7 +23,7 @@ use crate::words::fill as fill_in;
 
 /// Number of empty rows that the form shows after the rows of a list.
 const BLANK_ROWS: usize = 2;
-/// Height of a long text, in lines.
+/// Height of the text area for a long text, in lines.
 const LINES: usize = 5;
 /// Height in lines of the text area that is shown next to checkboxes.
 const FEW_LINES: usize = 2;
@@ -253,8 +253,8 @@ impl FieldContext<'_> {
         if !spec.is_readable {
             add(words.forms.write_only.into());
             match spec.kind {
-                // These controls have an option that leaves the stored value unchanged. So they
-                // need no checkbox that deletes the value.
+                // These controls have an option that leaves the stored value unchanged. So their
+                // help text need not say how to keep it.
                 InputKind::Switch | InputKind::Choice(_) | InputKind::Reference(_) => {}
                 InputKind::Names(_)
                 | InputKind::Object(_)

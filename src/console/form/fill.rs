@@ -8,7 +8,8 @@
 //!   may be null, it also sends `a.set` with `yes` or `no`.
 //! - A list of texts, some of which are known, sends `a` for each chosen known text, always
 //!   `a.here`, and `a.others` once with the other texts.
-//! - An object sends each of its fields with a name that begins with its own, such as `a.b`.
+//! - An object sends each of its fields with a name that begins with the object's name, such as
+//! `a.b`.
 //! - A list of objects sends the fields of each row. Their names contain the number of the row,
 //!   such as `a.0.b`. For a row to remove, it also sends `a.0.remove`. The same applies to rules
 //!   that each belong to a name.
@@ -192,8 +193,8 @@ pub fn read(spec: &FieldSpec, name: &str, fields: &ConsoleFields) -> Option<Valu
             })
         }),
         InputKind::Reference(_) | InputKind::Choice(_) => {
-            // No option is selected. This sets a field to null if the field may be null. Otherwise
-            // it does not set the field.
+            // If no option is selected, the field becomes null. A field that may not be null keeps
+            // its value.
             sent.filter(|sent| !sent.is_empty() || spec.is_nullable)
                 .and_then(|sent| parsed(spec, sent, |sent| json!(sent)))
         }
@@ -425,8 +426,8 @@ fn is_here(name: &str, fields: &ConsoleFields) -> bool {
     first_value(fields, &presence_field(name)).is_some()
 }
 
-/// Converts a sent text with `value`. An empty text becomes null if the field may be null. If the
-/// form cannot show the stored value, an empty text does not set the field.
+/// Converts a sent text with the function `value`. An empty text becomes null if the field may be
+/// null. Returns `None` for an empty text if the form cannot show the stored value.
 fn parsed(spec: &FieldSpec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
     if sent.is_empty() {
         nothing(spec, || json!(""))

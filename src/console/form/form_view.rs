@@ -132,7 +132,7 @@ impl Problems {
     }
 }
 
-/// Returns the values that a form showed when it was opened, from the submitted form.
+/// Reads from a submitted form the values that the form showed when it was opened.
 pub(super) fn sent_base(request: &ConsoleRequest) -> Map<String, Value> {
     request
         .form_value("base")
@@ -172,8 +172,8 @@ impl FormFieldsView<'_> {
         value_in(spec, &self.base)
     }
 
-    /// Replaces the form's base by the saved values. They are the resource as the update returned
-    /// it, and the saved texts.
+    /// Replaces the form's base by the saved values: the resource as the update returned it, and
+    /// the saved texts.
     pub(super) fn rebase(&mut self, saved: Vec<(FieldSpec, Value)>, stored: &StoredResource) {
         self.updated_at = stored.updated_at();
         self.is_begun = true;
@@ -383,7 +383,7 @@ pub(super) fn value_in(spec: &FieldSpec, base: &Map<String, Value>) -> Option<Va
     read(spec, &spec.name, &fields)
 }
 
-/// Copies the typed values of a field and of the parts of its object.
+/// Copies the typed values of a field. If the field is an object, copies the values of its fields.
 fn copy(spec: &FieldSpec, from: &ConsoleFields, to: &mut ConsoleFields) {
     let below = format!("{}.", spec.name);
     to.extend(
@@ -408,8 +408,8 @@ fn shown(spec: &FieldSpec, value: Option<&Value>) -> String {
     text.chars().take(LONGEST).collect()
 }
 
-/// Returns the form field to which the path of an issue belongs. It is the longest beginning of the
-/// path that is the name of a field.
+/// Returns the form field to which an issue belongs: the field whose name is the longest beginning
+/// of the issue's path.
 fn place(path: &[String], names: &[&str], fields: &ConsoleFields) -> Option<String> {
     let is_known = |name: &String| {
         names.contains(&name.as_str()) || fields.iter().any(|(known, _)| known == name)

@@ -43,8 +43,8 @@ pub struct Section {
 }
 
 impl Layout {
-    /// Returns the fields of each section, in the order of the sections. Fields whose section this
-    /// form does not have come last.
+    /// Returns the fields of each section, in the order of the sections. A last section contains
+    /// the fields without a section, or with a section that this form lacks.
     pub fn arranged<'s>(
         &self,
         specs: &'s [FieldSpec],
@@ -78,8 +78,8 @@ impl Layout {
         self.rules.iter().find(|rules| rules.field == field)
     }
 
-    /// Returns whether another operation than the read operation returns the value of a field. The
-    /// form can show such a field only if it has got the value.
+    /// Returns whether the value of a field comes from another operation than the read operation.
+    /// The form can show such a field only if the page has called that operation.
     pub fn is_read_elsewhere(&self, field: &str) -> bool {
         self.rules
             .iter()

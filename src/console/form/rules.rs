@@ -11,9 +11,9 @@ use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD};
 use crate::console::labels;
 use crate::console::request::{ConsoleFields, ConsoleRequest};
 
-/// Returns the names that the form suggests, each with its label. They are all known names, and the
-/// other names in `list`. If another name in `list` equals the label of a known name, both would
-/// look the same. The label of the known name is then followed by that name in parentheses.
+/// Returns the names that the form suggests, each with its label: all known names, and the other
+/// names in `list`. If another name equals the label of a known name, that label also contains the
+/// known name in parentheses.
 pub fn suggested(
     language: &str,
     names: &[&'static str],
@@ -75,8 +75,8 @@ pub fn faults(
     faults
 }
 
-/// Returns the path of an issue with another second part: the number of the rule's row replaces the
-/// name of the rule.
+/// Replaces the name of a rule in the path of an issue by the number of the rule's row, because the
+/// names of the form fields contain that number.
 pub fn in_row(path: &[String], specs: &[FieldSpec], fields: &ConsoleFields) -> Vec<String> {
     let [field, name, rest @ ..] = path else {
         return path.to_vec();

@@ -185,7 +185,7 @@ fn of_field(name: &str, field: &Value, is_required: bool, is_readable: bool) -> 
     }
 }
 
-/// Returns a schema without its null variant, and whether it has one.
+/// Returns a schema without its null variant, and whether the schema had one.
 fn without_null(field: &Value) -> (&Value, bool) {
     let is_null = |schema: &Value| schema["type"] == "null";
     for shapes in ["anyOf", "oneOf"] {

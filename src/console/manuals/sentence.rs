@@ -136,9 +136,8 @@ fn of_rule(rule: &Value, request: &ConsoleRequest) -> String {
     }
 }
 
-/// Describes the start or the end of the period in which guests see a manual. The text names an
-/// event of the stay, and the distance from that event. Returns `None` if the period has no start
-/// or no end.
+/// Describes the start or the end of the period in which guests see a manual, for example 2 days
+/// before check-in. Returns `None` if the rule does not limit that side of the period.
 fn moment(
     rule: &Value,
     [anchor, number, unit]: [&str; 3],

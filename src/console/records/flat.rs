@@ -21,7 +21,7 @@ const CODES: &str = "listCodes";
 
 /// Maximum number of rows that a section shows.
 const MOST: usize = 8;
-/// Maximum number of rows that a section reads. It shows those that match.
+/// Maximum number of rows that a section reads. It shows the first [`MOST`] of them.
 const MOST_READ: usize = 100;
 
 /// A section of a flat's page, such as its manuals.

@@ -51,7 +51,7 @@ impl SentenceLanguage {
     }
 
     /// Returns a text that says how many days before check-in the stay was booked. A booking after
-    /// the beginning of the check-in day counts as a booking on that day.
+    /// the check-in day counts as a booking on that day.
     fn booked(self, days: i64) -> String {
         let words = &self.words.stays;
         if days > 0 {
@@ -61,7 +61,7 @@ impl SentenceLanguage {
         }
     }
 
-    /// Formats a timestamp in the time zone of the flat.
+    /// Formats a local date and time of the flat, such as `2026-12-11T15:00:00`.
     fn at(self, at: &str) -> String {
         let dates = dates_in(self.language);
         at.parse().map_or_else(
@@ -71,7 +71,7 @@ impl SentenceLanguage {
     }
 }
 
-/// The facts of a reason whose answer contains no facts.
+/// The facts of a reason that comes without facts.
 static NO_FACTS: DecidingFacts = DecidingFacts {
     nights: None,
     days: None,
@@ -101,8 +101,8 @@ fn sentence(
     filled(reason, text, language)
 }
 
-/// Returns the change of a setting that would show a hidden item. `days` are the days of the stay,
-/// as text.
+/// Returns a sentence about the change of a setting that would make a hidden item visible. `days`
+/// is a text with the dates of the stay.
 fn change_to_show(
     reason: &DecidingReason,
     language: SentenceLanguage,
@@ -244,9 +244,8 @@ impl StayExplanation {
         }
     }
 
-    /// Returns the label and the address of the setting that selected the stay's portal. It is the
-    /// portal's assignments or the default portal. If the stay has no portal, it is the list of
-    /// portals.
+    /// Returns the label and the address of the setting that selected the stay's portal: its
+    /// assignments, or its default flag. If the stay has no portal, returns the list of portals.
     fn rule_of_portal(&self, request: &ConsoleRequest) -> Option<(&'static str, String)> {
         let words = &request.texts.stays;
         let assigned = |id: Uuid, to: &str| {
@@ -320,8 +319,8 @@ fn category_of(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns a sentence about the change that would reverse the decision. It shows a hidden item, or
-/// hides a shown item.
+/// Returns a sentence about the change that would reverse the decision: show a hidden item, or hide
+/// a shown item.
 fn change(
     item: &ExplainedItem,
     language: SentenceLanguage,

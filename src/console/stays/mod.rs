@@ -54,7 +54,8 @@ const FILTERS: [&str; 6] = [
     "status",
 ];
 
-/// A stay, as the REST interface returns it.
+/// The fields of a stay that the console uses. The answer is the record's JSON as the platform
+/// defines it, so only these fields are parsed.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StayItem {

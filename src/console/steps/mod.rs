@@ -153,7 +153,8 @@ const ASKING: [&str; 2] = ["your_details", "other_guests"];
 /// Maximum number of steps whose position one move may change.
 const MOST_MOVED: usize = 200;
 
-/// A step of the list. Only the fields that decide the position of the step are parsed.
+/// A step of the list. The list operation joins stored JSON texts, so only the fields that decide
+/// the position of the step are parsed.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 struct PositionedStep {
@@ -181,7 +182,7 @@ impl TryFrom<Box<RawValue>> for PositionedStep {
     }
 }
 
-/// A step, as the list operation returns it.
+/// The fields of a step that a row of the list shows.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedConsoleStep {

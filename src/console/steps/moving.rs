@@ -7,8 +7,9 @@ use uuid::Uuid;
 const GAP: u32 = 10;
 
 /// Returns the steps that need a new position, each with that position. `new_order` has the steps
-/// in their new order, with their current positions. If there is a gap, only the moved step gets a
-/// new position. Otherwise every step that is out of order gets one.
+/// in their new order, with their current positions. If there is a gap between the new neighbours
+/// of the moved step, only that step gets a new position. Otherwise every step that is out of order
+/// gets one.
 pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> {
     if is_ordered(new_order) {
         return Vec::new();

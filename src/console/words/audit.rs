@@ -10,7 +10,8 @@ use crate::words::fill;
 pub struct AuditedAction<'d> {
     pub operation: &'d str,
     pub who: &'d str,
-    /// `kind` is the type of the target. `is_one` is true if the target is a single resource.
+    /// `kind` is the type of the target, such as `portal`. `is_one` is false if the operation
+    /// changed several resources of this type.
     pub kind: &'d str,
     pub is_one: bool,
     pub name: Option<&'d str>,
@@ -20,7 +21,8 @@ pub struct AuditedAction<'d> {
     pub is_new: bool,
 }
 
-/// Returns the noun for the type of the target. The sentence puts it before the name.
+/// Returns the noun for the type of the target, such as "the portal". In the sentence, the name of
+/// the target follows it.
 fn thing(words: &ConsoleAuditWords, action: &AuditedAction<'_>) -> &'static str {
     match action.kind {
         "portal" | "portal_settings" => words.the_portal,

@@ -1,5 +1,5 @@
-//! Texts of refusals. The reason of a refusal selects the text; the English message does not. In
-//! English, a message about a field is that of the REST interface.
+//! Texts of refusals in the language of the page, selected by the reason of the refusal. In
+//! English, the messages about fields are those of the REST interface.
 
 use engine::error::{ErrorKind, Reason};
 use texts::console::ConsoleRefusedWords;

@@ -1,4 +1,4 @@
-//! Descriptions of permissions, and labels of states. Each label has a CSS class for its style.
+//! Descriptions of permissions, and labels of states. Most labels have a CSS class for their style.
 
 use delivery::{DisabledReason, Status};
 use engine::access::Permission;

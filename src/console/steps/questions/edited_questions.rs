@@ -1,9 +1,8 @@
 //! The questions of a form. They are read from the stored step or from a submitted form, and the
 //! form's buttons change them.
 //!
-//! Each question and each option has a key. The key is its id. A question or an option that the
-//! service has not stored yet has a key that the form assigns. Conditions refer to keys, so they
-//! are still valid after questions were moved.
+//! Each question and each option has a key: the id if it is stored, otherwise a key that the form
+//! assigns. Conditions refer to keys, so they are still valid after questions were moved.
 //!
 //! For a collapsed question, the form contains only the key, because the question is unchanged. So
 //! the form of a step with many questions is small.
@@ -126,8 +125,8 @@ impl EditedText {
         self.was = mark(&self.current);
     }
 
-    /// Copies the id of the stored text. The typed text does not change. If it had no id, the
-    /// service has just stored it as a new text, so it counts as saved.
+    /// Copies the id of the stored text; the typed text does not change. If the typed text had no
+    /// id, the service has just stored it, so it is marked as saved.
     fn adopt(&mut self, stored: Self) {
         if self.id.is_empty() {
             self.mark_saved();
@@ -372,8 +371,8 @@ fn fresh(questions: &[EditedQuestion]) -> String {
     format!("n{}", last.saturating_add(1))
 }
 
-/// Changes the questions as a button of the form demands. `act` is the form value of the button.
-/// Returns false if no button that changes questions has this value.
+/// Changes the questions after a button was pressed. `act` is the form value of the button. Returns
+/// false if no button that changes questions has this value.
 pub fn apply_button(questions: &mut Vec<EditedQuestion>, act: &str) -> bool {
     let (what, place) = act.split_once(' ').unwrap_or((act, ""));
     let (number, option) = place.split_once(' ').unwrap_or((place, ""));
