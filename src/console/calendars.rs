@@ -144,8 +144,8 @@ struct NewCalendar<'v> {
     flat: String,
     url: String,
     channel: String,
-    /// The options for entries that are perhaps not bookings. Each has its value, its label, and
-    /// whether it is selected.
+    /// The ways to treat calendar entries that may not be bookings. Each has its form value, its
+    /// label, and whether it is selected.
     choices: Vec<(&'static str, &'static str, bool)>,
     messages: Vec<String>,
     is_kept: bool,

@@ -169,7 +169,7 @@ impl AssignTarget {
     }
 }
 
-/// The assignments of one resource, as the operation returns them.
+/// The assignments of one resource, as the operation `listEntityScopes` returns them.
 struct ResourceAssignments(Arc<EntityScopes>);
 
 impl ResourceAssignments {
@@ -204,7 +204,7 @@ impl ResourceAssignments {
     }
 }
 
-/// How many targets a resource is assigned to. The page of the resource shows this.
+/// The number of targets that a resource is assigned to. The page of the resource shows it.
 pub struct UseCount {
     /// One entry for each kind of target: the name of the kind, the number of assigned targets, and
     /// the address of the page that changes these assignments.

@@ -273,8 +273,8 @@ fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     }
 }
 
-/// Looks up the names that the member typed into a form. Sets each field whose name identifies a
-/// row.
+/// Looks up the names that the member typed into reference fields. Sets each field to the row that
+/// its name identifies.
 pub async fn look_up(
     request: &ConsoleRequest,
     specs: &[FieldSpec],

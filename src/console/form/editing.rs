@@ -106,7 +106,7 @@ fn shown_specs(
         .collect())
 }
 
-/// Adapts a field to the layout of the form and to the values in `base`.
+/// Adapts a field to the layout of the form and to the values of the resource in `base`.
 fn laid_out(
     request: &ConsoleRequest,
     mut spec: FieldSpec,

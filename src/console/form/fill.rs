@@ -11,8 +11,8 @@
 //! - An object sends each of its fields with a name that begins with the object's name, such as
 //! `a.b`.
 //! - A list of objects sends the fields of each row. Their names contain the number of the row,
-//!   such as `a.0.b`. For a row to remove, it also sends `a.0.remove`. The same applies to rules
-//!   that each belong to a name.
+//! such as `a.0.b`. For a row to remove, it also sends `a.0.remove`. A field with one rule per name
+//! sends the same.
 //!
 //! If the read operation omits a field, the form cannot show its value. If such a field is sent
 //! empty, the stored value does not change. `a.clear` deletes the value.
@@ -623,8 +623,7 @@ mod tests {
         );
     }
 
-    /// Returns the description of a field with rules that each belong to a name. Two names are
-    /// known.
+    /// Returns the description of a field with one rule per name. Two names are known.
     fn rules() -> FieldSpec {
         let known = [("phone", "Phone"), ("Plate", "Plate")];
         let known = known.map(|(value, label)| (value.to_owned(), label.to_owned()));

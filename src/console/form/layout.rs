@@ -16,16 +16,16 @@ pub struct Layout {
     pub omitted: &'static [&'static str],
     /// Fields that contain a Markdown text. The form shows a preview of the text.
     pub markdown: &'static [&'static str],
-    /// The known names for a field. The field is either a list of texts, or has rules that each
-    /// belong to a name. The console has labels for known names.
+    /// The known names for a field. The field is either a list of texts, or has one rule per name.
+    /// The console has labels for known names.
     pub names: &'static [(&'static str, &'static [&'static str])],
-    /// Fields with rules that each belong to a name, such as one rule for each guest field. The
-    /// response of the read operation has neither the rules nor the list of their names. The form
-    /// can show the fields only if another operation returned their values.
+    /// Fields with one rule per name, such as one rule for each guest field. The response of the
+    /// read operation has neither the rules nor the list of their names. The form can show the
+    /// fields only if another operation returned their values.
     pub rules: &'static [RuleLayout],
 }
 
-/// The layout of a field with rules that each belong to a name.
+/// The layout of a field with one rule per name.
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,
@@ -72,8 +72,7 @@ impl Layout {
         sections
     }
 
-    /// Returns the layout of a field with rules that each belong to a name. Returns `None` for any
-    /// other field.
+    /// Returns the layout of a field with one rule per name. Returns `None` for any other field.
     pub fn rules_in(&self, field: &str) -> Option<&'static RuleLayout> {
         self.rules.iter().find(|rules| rules.field == field)
     }

@@ -6,7 +6,7 @@
 //! - [`control`] builds the controls that the template shows.
 //! - [`layout`] sorts the fields into sections.
 //! - [`choice_lists`] finds the rows that a field can refer to.
-//! - [`rules`] finds faults in rules that each belong to a name.
+//! - [`rules`] finds faults in fields with one rule per name.
 //! - [`form_view`] is a form with its values. [`free_form`] is a form whose fields are not derived
 //!   from an operation.
 //! - [`editing`] shows, checks and saves a form.

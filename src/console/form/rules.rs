@@ -1,5 +1,5 @@
-//! Fields with rules that each belong to a name. For example, each guest field has a rule such as
-//! "required of guests over 18". This module suggests the names, and finds faults that the
+//! Fields with one rule per name. For example, `guestFieldRules` has one rule for each guest field,
+//! such as "required of guests over 18". This module suggests the names, and finds faults that the
 //! operation cannot find.
 
 use std::collections::HashSet;

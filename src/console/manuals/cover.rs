@@ -35,7 +35,7 @@ pub struct CurrentCover {
     pub photo: Option<String>,
     /// Address of the page on which the member chooses another cover.
     pub change_address: String,
-    /// Label of the link to that page.
+    /// Label of the link to `change_address`.
     pub choose: &'static str,
 }
 

@@ -204,7 +204,7 @@ struct ManualEditorPage<'v> {
     form: FormView,
     used: Option<UseCount>,
     /// A sentence that says when guests see the manual, and the address of the page that changes
-    /// this.
+    /// these rules.
     when: Option<(String, String)>,
     /// Whether all seasons of the manual have ended.
     has_ended: bool,

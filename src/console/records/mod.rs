@@ -89,7 +89,7 @@ fn kind_of(request: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
     }
 }
 
-/// Returns the address of a page about a record kind.
+/// Returns the address of a page about a record kind, for example `…/console/flats?kind=tag`.
 fn address(request: &ConsoleRequest, path: &str, kind: RecordKind) -> String {
     if kind == RecordKind::Property {
         request.address(path)
@@ -98,8 +98,8 @@ fn address(request: &ConsoleRequest, path: &str, kind: RecordKind) -> String {
     }
 }
 
-/// Returns the path of a page about a record kind. It is relative to the console and includes the
-/// query.
+/// Returns the path of a page about a record kind, relative to the console, for example
+/// `/flats?kind=tag`.
 fn path(path: &str, kind: RecordKind) -> String {
     if kind == RecordKind::Property {
         path.to_owned()
@@ -336,8 +336,8 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
             let form = form.again(request, Some(&refusal)).await?;
             return Ok(new_page(request, kind, form));
         }
-        // The form contains the id for the new record. So a form that is sent twice creates one
-        // record.
+        // The key in the form is also the id of the new record. So a form that is sent twice
+        // creates one record.
         let id = request
             .form_value("key")
             .and_then(|key| key.parse::<Uuid>().ok())

@@ -1,5 +1,6 @@
-//! Explains the guest view of a stay: which portal, steps and manuals the guest sees. Each step and
-//! manual has the rule that decided, and the change that would reverse the decision.
+//! Explains the guest view of a stay: which portal, steps and manuals the guest sees. For each step
+//! and manual, the page names the rule that shows or hides it, and the change that would reverse
+//! this.
 
 use std::sync::Arc;
 
@@ -244,8 +245,9 @@ impl StayExplanation {
         }
     }
 
-    /// Returns the label and the address of the setting that selected the stay's portal: its
-    /// assignments, or its default flag. If the stay has no portal, returns the list of portals.
+    /// Returns the label and the address of the setting that selected the stay's portal: the
+    /// portal's assignments, or its default flag. If the stay has no portal, returns the list of
+    /// portals.
     fn rule_of_portal(&self, request: &ConsoleRequest) -> Option<(&'static str, String)> {
         let words = &request.texts.stays;
         let assigned = |id: Uuid, to: &str| {
@@ -290,7 +292,8 @@ impl ExplainedKind {
     }
 }
 
-/// Returns the form field of a step for the rule that decided. `key` is the key of the reason.
+/// Returns the form field of a step whose rule shows or hides the step. `key` is the key of the
+/// reason.
 fn field_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "inactive" => "isActive",
@@ -308,7 +311,8 @@ fn field_of(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the category of a manual's visibility rule that decided. `key` is the key of the reason.
+/// Returns the category of the visibility rule that shows or hides a manual. `key` is the key of
+/// the reason.
 fn category_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "too_early" | "too_late" | "stay_over" => "relative_date",
@@ -338,7 +342,7 @@ fn change(
     }
 }
 
-/// Returns the label and the address of the setting that decided.
+/// Returns the label and the address of the setting that shows or hides an item.
 fn rule(
     request: &ConsoleRequest,
     kind: ExplainedKind,
@@ -403,8 +407,8 @@ struct ExplainedRow {
     /// is one text.
     path: Vec<String>,
     change: String,
-    /// Links to the setting that decided, to the item, and to the item's assignments. Each has its
-    /// label and its address.
+    /// Links to the setting that shows or hides the item, to the item, and to its assignments. Each
+    /// has its label and its address.
     ways: Vec<(&'static str, String)>,
 }
 
@@ -589,8 +593,8 @@ mod tests {
         }
     }
 
-    /// Returns the sentence for a reason, and the sentence about the change that would reverse the
-    /// decision.
+    /// Returns the sentence for a reason, and the sentence about the change that would show or hide
+    /// the item instead.
     fn reason_and_change(
         language: &'static str,
         kind: ExplainedKind,

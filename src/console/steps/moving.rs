@@ -21,8 +21,8 @@ pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32
     let mut next = 0;
     for (id, position) in new_order {
         match position {
-            // A step that is still in order has the same position as before, unless the gap before
-            // that position is too large.
+            // A step that is still in order keeps its position, unless the gap before this position
+            // is 1,000 or more.
             Some(position) if *position >= next && *position - next < GAP * 100 => {
                 next = position + 1;
             }

@@ -58,7 +58,7 @@ pub fn describe_action(words: &ConsoleAuditWords, action: &AuditedAction<'_>) ->
     } else {
         what.to_owned()
     };
-    // The sentence is contracted before it gets any name, so that no name is changed.
+    // The words are joined before the names are filled in, so that no name is changed.
     let sentence = contracted(&sentence.replace("{what}", &what));
     let app = action.app.map_or_else(
         || words.an_app.to_owned(),
@@ -150,7 +150,8 @@ pub fn entrance(words: &ConsoleAuditWords, by: &str) -> Option<&'static str> {
     }
 }
 
-/// Joins a preposition with the article after it, as Spanish and French require.
+/// Joins a preposition with the article after it, as Spanish and French require, for example "de
+/// el" to "del".
 fn contracted(sentence: &str) -> String {
     let together = [
         (" de el ", " del "),

@@ -114,8 +114,8 @@ impl EditedText {
         self.current.trim().is_empty()
     }
 
-    /// Returns whether the member changed the text. A text that has no translation yet does not
-    /// count as changed.
+    /// Returns whether the member changed the text. Returns false for a text that has no
+    /// translation yet.
     pub fn is_changed(&self) -> bool {
         !self.id.is_empty() && self.was != mark(&self.current)
     }
@@ -236,14 +236,14 @@ impl EditedQuestion {
                     .map(|chosen| chosen == "theirs"),
                 ..Self::default()
             };
-            // The form does not contain the options that the service creates, so they are copied
-            // from the stored question.
+            // The form does not contain the texts of options that the service creates. So these
+            // options are copied from the stored question.
             if let (false, Some(stored)) = (question.is_written(), stored) {
                 question.options.clone_from(&stored.options);
                 for (place, option) in question.options.iter_mut().enumerate() {
                     let name = format!("{name}.o{place}");
-                    // The form contains these options only if the question was already stored when
-                    // the form was opened.
+                    // The form contains the flag of such an option only if the question was already
+                    // stored when the form was opened.
                     if of(&name, "key").is_some() {
                         option.is_flagged = of(&name, "flagged").is_some();
                     }
