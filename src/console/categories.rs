@@ -43,7 +43,8 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// Maximum number of categories in one request that reorders them (rules: categories#positions).
+/// Maximum number of categories in one request that reorders categories (rules:
+/// categories#positions).
 const MOST: usize = 200;
 
 /// A category, as the page shows it.
@@ -130,7 +131,7 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { page(request, "", None).await })
 }
 
-/// Handles the form on the list. It creates a category or moves one.
+/// Handles a form of the list, which creates a category or moves a category.
 fn change(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if let Some(title) = request.form_value("title") {

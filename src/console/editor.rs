@@ -1,4 +1,4 @@
-//! The pages with the form of a resource. One creates a resource, the other changes a resource.
+//! The two pages with the form of a resource: one creates a resource, the other changes it.
 
 use axum::response::Response;
 use serde_json::{Map, Value};

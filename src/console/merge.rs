@@ -1,5 +1,5 @@
-//! Three-way merge. It compares three values: the one that the form showed when it was opened, the
-//! stored one, and the typed one. The forms of resources, texts, rules and questions use it.
+//! Three-way merge of the value that a form showed when it was opened, the stored value, and the
+//! typed value. The forms of resources, texts, rules and questions use it.
 
 /// The result of a merge. It determines the value that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

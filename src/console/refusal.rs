@@ -14,7 +14,7 @@ pub struct ConsoleRefusal {
     pub message: String,
     /// The issues that concern single fields.
     pub issues: Vec<Issue>,
-    /// How many more issues there are than `issues` contains.
+    /// The number of further issues that `issues` does not contain.
     pub more: usize,
     /// Whole seconds that the member should wait before the next attempt.
     pub retry_after: Option<u64>,

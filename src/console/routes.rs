@@ -81,7 +81,7 @@ fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
 pub struct PageLimits(RateLimits);
 
 impl PageLimits {
-    /// Creates rate limits with these numbers of pages; 0 disables a limit.
+    /// Creates rate limits of this many pages per minute and per second; 0 disables a limit.
     #[must_use]
     pub fn new(per_minute: u32, per_second: u32) -> Self {
         Self(RateLimits::new(per_minute, per_second))

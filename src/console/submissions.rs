@@ -408,8 +408,8 @@ async fn page(
     let waivers = answers::waivers(request, answers.iter()).await;
     let path = format!("/submissions/{}", item.reservation_id);
     let is_kept = !request.fields.is_empty() && !request.may_write();
-    // If the member has typed a decision, the page shows its form even if the status has changed in
-    // the meantime.
+    // If the member has typed a decision, the page shows the form of the decision even if another
+    // member has decided since.
     let is_typed = refused.is_some() || is_kept;
     let may_decide = request.may(APPROVE) && request.may(REQUEST);
     let is_approved_ahead = item.status == PrecheckinStatus::Approved && {

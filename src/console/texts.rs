@@ -1,4 +1,4 @@
-//! Reads and writes the texts of resources. One call reads many texts.
+//! Reads and writes the texts of resources. One call of an operation reads many texts.
 
 use std::collections::HashMap;
 use std::sync::Arc;

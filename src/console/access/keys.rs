@@ -116,8 +116,8 @@ fn row(
         history: request
             .manages_whole_organization()
             .then(|| request.address_with("/audit", &[("actor", &id)])),
-        // Rotation gives a key a new token but the same expiry. So an expired key would stay
-        // expired.
+        // Rotation does not change the expiry of a key. So the page does not offer to rotate an
+        // expired key.
         rotate: way("rotate").filter(|_| !has_expired),
         revoke: way("revoke"),
         name: key.name.clone(),

@@ -79,7 +79,7 @@ fn repeats_label(summary: &str) -> bool {
             .is_some_and(|thing| !thing.contains(' '))
 }
 
-/// The text fields that the form shows with several lines. All others have one line.
+/// The text fields that the form shows with several lines. Any other text field has one line.
 const LONG: [&str; 4] = ["address", "description", "text", "value"];
 
 fn in_lines(specs: &mut [FieldSpec]) {

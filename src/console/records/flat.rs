@@ -82,7 +82,7 @@ pub(super) async fn parts(
 }
 
 impl Flat<'_> {
-    /// Builds a section that shows the first of these rows.
+    /// Builds a section that shows the first [`MOST`] of these rows.
     fn part(
         &self,
         title: &'static str,

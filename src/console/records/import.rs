@@ -133,7 +133,8 @@ async fn refused(request: &ConsoleRequest, kind: RecordKind, refusal: &ConsoleRe
     form(request, kind, Some((refusal.status, problem))).await
 }
 
-/// Returns the fields that the member assigned to columns.
+/// Returns the field for each column that the member assigned. The member types one `column=field`
+/// per line.
 fn columns(request: &ConsoleRequest) -> BTreeMap<String, Value> {
     request
         .form_value("columns")

@@ -473,7 +473,7 @@ async fn page(
     let (status, id) = (form.status, stored.id.to_string());
     let is_of_platform = is_of_platform(&stored);
     if is_of_platform {
-        // The page says why the form is read-only, so the form does not need to.
+        // The page says why the form is read-only, so the form needs no note about it.
         form.read_only_note = None;
     }
     let words = &request.texts.records;

@@ -17,8 +17,8 @@ use uuid::Uuid;
 
 use crate::console::request::ConsoleFields;
 
-/// The kinds of questions. The second value is true if the member writes the options of such
-/// questions.
+/// The kinds of questions. The second value is true if the member writes the options of a question
+/// of this kind.
 pub const KINDS: [(&str, bool); 4] = [
     ("single_select", true),
     ("multi_select", true),
@@ -82,7 +82,8 @@ pub struct EditedOption {
     /// The id of the stored option; empty if the option is not stored yet.
     pub id: String,
     pub text: EditedText,
-    /// `yes` or `no` for the two options that the service creates. Empty for any other option.
+    /// `yes` or `no` for the two options that the service creates for a yes/no question. Empty for
+    /// any other option.
     pub answer: String,
     /// Whether a submission is flagged if the guest chooses the option.
     pub is_flagged: bool,

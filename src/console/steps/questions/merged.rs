@@ -379,7 +379,7 @@ mod tests {
         let mut less = known.to_vec();
         less[0].options.remove(0);
         assert_eq!(lost_conditions(&[&known], &less).of_all, [1]);
-        // A condition that the member removed on purpose does not count as lost.
+        // A condition that the member removed on purpose is not reported as lost.
         let mut freed = known.to_vec();
         freed[3].conditions.clear();
         assert_eq!(
