@@ -25,21 +25,31 @@ use crate::support::postgres;
 use crate::support::proxy::{PROXIES, PublicSide, ShippedProxy, deploy};
 use crate::support::{Api, ApiResponse, App, PLATFORM_KEY, new_id};
 
-/// Returns the files below `deploy/` with their content.
-fn files() -> Vec<(PathBuf, String)> {
-    let (mut found, mut folders) = (Vec::new(), vec![deploy()]);
+/// Returns the paths of the files below a folder.
+fn paths_below(folder: PathBuf) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let text = std::fs::read_to_string(&path).unwrap();
-                found.push((path, text));
+                found.push(path);
             }
         }
     }
     found
+}
+
+/// Returns the files below `deploy/` with their content.
+fn files() -> Vec<(PathBuf, String)> {
+    paths_below(deploy())
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            (path, text)
+        })
+        .collect()
 }
 
 /// Returns the words of a text that begin with `prefix`.
@@ -142,6 +152,43 @@ async fn every_monitored_metric_exists_and_is_documented() {
             "docs/reference/monitoring.md has no line for {name}"
         );
         assert!(board.contains(&name), "the dashboard leaves out {name}");
+    }
+}
+
+/// Code names a file of another folder by a relative path, such as `"../../data/icons.json"` in
+/// `include_str!`. Without that folder in its context, the image cannot be built.
+#[test]
+fn build_context_of_the_image_has_every_folder_that_the_code_names() {
+    let root = deploy().join("..");
+    let ignored = std::fs::read_to_string(deploy().join("Dockerfile.dockerignore")).unwrap();
+    let sent: BTreeSet<&str> = ignored
+        .lines()
+        .filter_map(|line| line.strip_prefix('!'))
+        .collect();
+    let code = ["src", "crates", "bench"].map(|folder| paths_below(root.join(folder)));
+    let mut named = BTreeSet::new();
+    for path in code.iter().flatten() {
+        if path.extension().is_none_or(|kind| kind != "rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(path).unwrap();
+        for literal in text.split("\"../").skip(1) {
+            let target = literal.split('"').next().unwrap().trim_start_matches("../");
+            let folder = target.split('/').next().unwrap();
+            if !folder.is_empty() && root.join(folder).is_dir() {
+                named.insert(folder.to_owned());
+            }
+        }
+    }
+    assert!(
+        named.contains("texts") && named.contains("docs"),
+        "{named:?}"
+    );
+    // Cargo, `build.rs` and askama read the others without such a path.
+    let others =
+        ".cargo Cargo.lock Cargo.toml LICENSE bench build.rs crates migrations src templates";
+    for name in named.iter().map(String::as_str).chain(others.split(' ')) {
+        assert!(sent.contains(name), "Dockerfile.dockerignore lacks !{name}");
     }
 }
 
