@@ -15,6 +15,7 @@ use http::HeaderMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
+pub use vestibule_http::browser::first_value;
 
 use super::operation_calls;
 use super::refusal::ConsoleRefusal;
@@ -433,12 +434,4 @@ impl ConsoleRequest {
             .map_or_else(|| self.new_key(), str::to_owned);
         format!("console:{sent}:{name}")
     }
-}
-
-/// Returns the first value of a field.
-pub fn first_value<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
-    fields
-        .iter()
-        .find(|(known, _)| known == name)
-        .map(|(_, value)| value.as_str())
 }

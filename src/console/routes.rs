@@ -19,6 +19,7 @@ use engine::error::ErrorKind;
 use engine::pipeline::{PeerLimits, RateLimits, Receiving, Requester, Service, counted_for};
 use http::Method;
 use http::header::ACCEPT;
+use vestibule_http::browser::{self, FormLimits};
 use vestibule_http::surface::{
     PathParams, Peer, attach_operation, not_found, query, readable, request_id,
 };
@@ -27,7 +28,7 @@ use super::refusal::ConsoleRefusal;
 use super::request::{BASE, ConsoleFields, ConsoleRequest, ConsoleRequestParts, first_value};
 use super::screens::{SCREENS, Screen, ScreenPage};
 use super::{frame, reply, returned_form};
-use crate::people::{self, FormLimits};
+use crate::people;
 
 /// Limits of a member's form. They allow the longest text even if each character needs three bytes.
 /// A larger form is refused as a whole.
@@ -169,19 +170,15 @@ async fn enter(
     };
     let fields = match body {
         Some((bounds, body)) if is_post && page.takes_file => {
-            people::read_form_with_files(bounds, &parts.headers, body).await
+            browser::read_form_with_files(bounds, &parts.headers, body).await
         }
         Some((bounds, body)) if is_post => {
-            people::read_form_within(bounds, &parts.headers, body).await
+            browser::read_form_within(bounds, &parts.headers, body).await
         }
         _ => None,
     };
     let is_form = !is_post || fields.is_some();
-    let fields: ConsoleFields = fields
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(name, value)| (name, plain(&value)))
-        .collect();
+    let fields: ConsoleFields = browser::with_line_feeds(fields.unwrap_or_default());
     let is_typed = is_post && is_form && returned_form::is_same_origin(&service, &parts.headers);
     let signed_in = match signed_in {
         Ok(signed_in) => signed_in,
@@ -314,11 +311,6 @@ async fn root(State(service): ConsoleService, request: HttpRequest) -> Response 
     } else {
         not_found(request).await
     }
-}
-
-/// Replaces CR LF, which browsers send in forms, by LF.
-fn plain(value: &str) -> String {
-    value.replace("\r\n", "\n")
 }
 
 /// Responds to an unknown path or an unsupported method with a 404 page.

@@ -2,9 +2,9 @@
 
 use axum::body::Body;
 use http::HeaderMap;
+use vestibule_http::browser::read_form;
 
 use super::refusal::OauthError;
-use crate::people::read_form;
 
 /// Maximum length of a value, in bytes. It leaves room for a `state` in which a client stores data.
 const MAX_VALUE_BYTES: usize = 4_096;

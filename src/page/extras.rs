@@ -9,6 +9,7 @@ use axum::response::Response;
 use engine::pipeline::Service;
 use http::HeaderMap;
 use serde_json::{Value, json};
+use vestibule_http::browser::first_value;
 use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fields::{FieldInput, PageField};
@@ -148,7 +149,7 @@ fn render(
             .find(|item| item.upsell_id == extra.id)
             .map(|item| item.quantity.to_string());
         let value = match typed {
-            Some(typed) => form::value_of(typed, &name).map(str::to_owned),
+            Some(typed) => first_value(typed, &name).map(str::to_owned),
             None => selected,
         };
         let id = name.replace('.', "-");

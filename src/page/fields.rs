@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
+use vestibule_http::browser::first_value;
 
 use super::fault::{FaultKind, Faults};
 use super::form::{self, FormFields, MAX_GUESTS};
@@ -135,7 +136,7 @@ impl<'v> FieldValues<'v> {
     /// value. In a refused form, a field that the guest emptied stays empty.
     fn value(&self, name: &str, saved: Option<&'v str>) -> Cow<'v, str> {
         let value = match self.typed {
-            Some(typed) => form::value_of(typed, name),
+            Some(typed) => first_value(typed, name),
             None => saved,
         };
         Cow::Borrowed(value.unwrap_or_default())
@@ -271,7 +272,7 @@ impl<'v> FieldValues<'v> {
             };
             let id = form::id_field(guest);
             let known = match self.typed {
-                Some(typed) => form::value_of(typed, &id),
+                Some(typed) => first_value(typed, &id),
                 None => value("id"),
             };
             let id = known.map(|known| (id, Cow::Borrowed(known)));
@@ -401,7 +402,7 @@ impl<'v> FieldValues<'v> {
     pub fn agreement(&self, step: &'v StepView) -> Vec<PageField<'v>> {
         let saved = step.answers.as_ref();
         let is_ticked = if let Some(typed) = self.typed {
-            form::value_of(typed, "isAccepted").is_some()
+            first_value(typed, "isAccepted").is_some()
         } else {
             let is_accepted = |answers: &Map<String, Value>| {
                 answers.get("isAccepted") == Some(&Value::Bool(true))
@@ -455,7 +456,7 @@ impl<'v> FieldValues<'v> {
     /// Builds the checkbox with which a guest agrees to a background check.
     pub fn consent(&self, step: &'v StepView) -> PageField<'v> {
         let is_ticked = match self.typed {
-            Some(typed) => form::value_of(typed, "isAccepted").is_some(),
+            Some(typed) => first_value(typed, "isAccepted").is_some(),
             None => step.state.is_ready(),
         };
         PageField {

@@ -39,6 +39,7 @@ use engine::{format, typed};
 use jiff::civil::Date;
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vestibule_http::browser::FormLimits;
 
 pub use self::guest_details::saved_guests;
 use self::guest_details::{details, guests};
@@ -48,7 +49,14 @@ use crate::precheck::AnswerForm;
 use crate::records::SurveyKind;
 
 /// Maximum size of the body of a form: 128 KiB.
-pub const BODY_LIMIT: usize = 128 << 10;
+const BODY_LIMIT: usize = 128 << 10;
+
+/// The limits of a form. Each field has at least one byte, so only the size limits the number of
+/// fields.
+pub const LIMITS: FormLimits = FormLimits {
+    bytes: BODY_LIMIT,
+    fields: BODY_LIMIT,
+};
 
 /// Maximum number of guests that a form can contain.
 pub const MAX_GUESTS: usize = 50;
@@ -94,23 +102,6 @@ pub fn shown_value_field(name: &str) -> String {
 #[must_use]
 pub fn id_field(guest: usize) -> String {
     format!("id.{guest}")
-}
-
-/// Parses the fields of a form body. Replaces CR LF, with which browsers end lines, by LF.
-#[must_use]
-pub fn parse(body: &[u8]) -> FormFields {
-    form_urlencoded::parse(body)
-        .map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n")))
-        .collect()
-}
-
-/// Returns the first value of a field.
-#[must_use]
-pub fn value_of<'f>(fields: &'f [(String, String)], field: &str) -> Option<&'f str> {
-    fields
-        .iter()
-        .find(|(name, _)| name == field)
-        .map(|(_, value)| value.as_str())
 }
 
 /// Returns the name of the field with the chosen options of a question.

@@ -10,6 +10,7 @@ use engine::error::Result;
 use engine::pipeline::Service;
 use http::HeaderMap;
 use serde_json::Value;
+use vestibule_http::browser::first_value;
 use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fault::Faults;
@@ -132,7 +133,7 @@ fn render(
         faults,
         text,
     } = refused.unwrap_or(&none);
-    let sent = |name| typed.as_ref().and_then(|typed| form::value_of(typed, name));
+    let sent = |name| typed.as_ref().and_then(|typed| first_value(typed, name));
     let fields = vec![PageField {
         languages: None,
         id: "text".into(),

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use askama::Template;
 use engine::error::{Error, Result};
 use uuid::Uuid;
+use vestibule_http::browser::first_value;
 
 use super::fault::Faults;
 use super::fields::{FieldInput, PageField};
-use super::form::{self, FormFields};
+use super::form::FormFields;
 use super::frame::PageFrame;
 use super::page_stay::PageStay;
 use super::step::RefusedForm;
@@ -68,7 +69,7 @@ pub fn render(
         action: (page_stay.accepts_messages() && !page_stay.is_preview)
             .then(|| page_stay.links.messages()),
         key: typed
-            .and_then(|typed| form::value_of(typed, "key")?.parse().ok())
+            .and_then(|typed| first_value(typed, "key")?.parse().ok())
             .unwrap_or(page_stay.key),
         fields,
         written: messages
@@ -84,7 +85,7 @@ pub fn render(
 fn value<'t>(typed: Option<&'t FormFields>, name: &str) -> Cow<'t, str> {
     Cow::Borrowed(
         typed
-            .and_then(|typed| form::value_of(typed, name))
+            .and_then(|typed| first_value(typed, name))
             .unwrap_or_default(),
     )
 }

@@ -13,9 +13,9 @@ use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue};
 use jiff::civil::DateTime;
 use uuid::Uuid;
+use vestibule_http::browser::first_value;
 use vestibule_http::surface::{PathParams, query, readable, request_id};
 
-use super::form;
 use super::links::StayLinks;
 use super::operation_calls::{self, PageRefusal};
 use super::page_cache::{CachedPage, PageCache};
@@ -78,7 +78,7 @@ impl PageRequest {
                 )
             })
             .collect();
-        let asked = form::value_of(&query, "language").and_then(language::parse_lenient);
+        let asked = first_value(&query, "language").and_then(language::parse_lenient);
         let accepted = parts
             .headers
             .get(ACCEPT_LANGUAGE)
@@ -179,7 +179,7 @@ impl PageRequest {
     /// Returns the value of the query parameter `wanted`.
     #[must_use]
     pub fn query_parameter(&self, wanted: &str) -> Option<&str> {
-        form::value_of(&self.query, wanted)
+        first_value(&self.query, wanted)
     }
 
     /// Returns whether the guest submitted the pre-check-in just before this request.

@@ -2,7 +2,6 @@
 //! too.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -10,9 +9,9 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, any, get};
 use engine::pipeline::Service;
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
-use http_body_util::{BodyExt as _, Limited};
+use vestibule_http::browser;
 use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::form::{self, FormFields};
@@ -28,9 +27,6 @@ use super::{
 use crate::guest::passes::GET_PASS;
 use crate::guest::{GET_STEP_FILE, LIST_OWN_MESSAGES, Message};
 use crate::records::SurveyKind;
-
-/// The time within which the body of a form must arrive.
-const FORM_DEADLINE: Duration = Duration::from_secs(30);
 
 type PageService = State<Arc<Service>>;
 
@@ -427,22 +423,8 @@ async fn lost(State(service): PageService, params: PathParams, request: HttpRequ
 
 /// Reads the fields of a form; `None` if the body is not a form, is too large or arrives too late.
 pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<FormFields> {
-    let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(kind), None) = (types.next(), types.next()) else {
-        return None;
-    };
-    let kind = kind.to_str().ok()?.split(';').next()?.trim();
-    if headers.contains_key(CONTENT_ENCODING)
-        || !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
-    {
-        return None;
-    }
-    let collected = tokio::time::timeout(
-        FORM_DEADLINE,
-        Limited::new(body, form::BODY_LIMIT).collect(),
-    )
-    .await;
-    Some(form::parse(&collected.ok()?.ok()?.to_bytes()))
+    let fields = browser::read_form_within(form::LIMITS, headers, body).await;
+    fields.map(browser::with_line_feeds)
 }
 
 /// Responds to the browser's automatic request for the icon of the site.

@@ -10,6 +10,7 @@ use engine::error::Result;
 use engine::pipeline::Service;
 use http::HeaderMap;
 use serde_json::Value;
+use vestibule_http::browser::first_value;
 use vestibule_http::surface::{PathParams, attach_operation};
 
 use super::fault::Faults;
@@ -161,7 +162,7 @@ fn render(
     let sent = |name: &str| {
         typed
             .as_ref()
-            .and_then(|typed| form::value_of(typed, name))
+            .and_then(|typed| first_value(typed, name))
             .unwrap_or_default()
     };
     let choices = |name: &str| -> Vec<FieldChoice<'static>> {

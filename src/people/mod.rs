@@ -40,7 +40,6 @@ use engine::module::Module;
 
 pub use addresses::{PROVIDER_CALLBACK, address};
 pub(crate) use form::derive_token;
-pub use form::{FormLimits, form_value, read_form, read_form_with_files, read_form_within};
 pub use frame::SignInFrame;
 pub use invite::{Invitation, InvitedMember, NewOrganization, add_organization, invite};
 pub use language::{language, with_language};

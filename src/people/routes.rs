@@ -11,12 +11,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::access::token;
 use engine::pipeline::Service;
+use vestibule_http::browser::{read_form, single_value};
 
 use super::addresses::{
     PROVIDER_CALLBACK, SETUP, SIGN_IN, SIGN_IN_WITH_PROVIDER, SIGN_OUT, address,
 };
 use super::cookie::Cookie;
-use super::form::{form_value, read_form};
 use super::provider::{IdentityProvider, ProviderCallback, is_state};
 use super::refusal::SignInError;
 use super::reply::{redirect, with_cookies};
@@ -83,7 +83,7 @@ async fn create_organization(
     visit: &SignInRequest,
     fields: &[(String, String)],
 ) -> Result<Response, SignInError> {
-    let ticket = form_value(fields, "ticket").unwrap_or_default();
+    let ticket = single_value(fields, "ticket").unwrap_or_default();
     setup::check_setup_ticket(&visit.service, ticket).await?;
     let input = setup::SetupInput::of(fields);
     let errors = input.field_errors();
@@ -129,7 +129,7 @@ async fn redeem_ticket(
     visit: &SignInRequest,
     fields: &[(String, String)],
 ) -> Result<Response, SignInError> {
-    let ticket = form_value(fields, "ticket")
+    let ticket = single_value(fields, "ticket")
         .or_else(|| visit.query_value("ticket"))
         .ok_or(SignInError::InvalidLink)?;
     let (token, grant) = tickets::redeem(
@@ -291,7 +291,7 @@ async fn end_session(
 ) -> Result<Response, SignInError> {
     let service = &visit.service;
     if let Some(signed_in) = signed_in(service, &visit.headers, visit.request_id).await? {
-        if !form_value(fields, "form").is_some_and(|form| signed_in.is_own_form(form)) {
+        if !single_value(fields, "form").is_some_and(|form| signed_in.is_own_form(form)) {
             return Err(SignInError::ForeignForm);
         }
         session::end_session_of_member(service, &signed_in, visit.request_id).await?;

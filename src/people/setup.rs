@@ -18,9 +18,9 @@ use jiff::{SignedDuration, Timestamp};
 use store::{Transaction, Value};
 use strum::VariantArray as _;
 use uuid::Uuid;
+use vestibule_http::browser::single_value;
 
 use super::addresses::{SETUP, with_ticket};
-use super::form::form_value;
 use super::refusal::SignInError;
 use super::session::{self, SignInMethod};
 use crate::platform::{create_organization, save_member};
@@ -71,7 +71,7 @@ impl SetupInput {
     /// Reads the fields of a form, without blanks around the values.
     pub(super) fn of(fields: &[(String, String)]) -> Self {
         let text = |name: &str| {
-            form_value(fields, name)
+            single_value(fields, name)
                 .unwrap_or_default()
                 .trim()
                 .to_owned()

@@ -11,10 +11,11 @@ use http::header::{ACCEPT, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use texts::sign_in::SignInWords;
 use uuid::Uuid;
+use vestibule_http::browser::single_value;
 use vestibule_http::surface::{attach_operation, query, request_id};
 
 use super::cookie::Cookie;
-use super::form::{self, form_value};
+use super::form;
 use super::language::{language, words};
 use super::pages;
 use super::refusal::SignInError;
@@ -83,7 +84,7 @@ impl SignInRequest {
 
     /// Returns the value of a parameter that occurs exactly once in the query.
     pub(super) fn query_value(&self, name: &str) -> Option<&str> {
-        form_value(&self.query, name)
+        single_value(&self.query, name)
     }
 
     /// Returns the return path in the query, if it is valid.
@@ -127,7 +128,7 @@ impl SignInRequest {
     /// is safe: cross-site request forgery needs a browser, and browsers send the origin with every
     /// POST.
     pub(super) fn is_own_form(&self, fields: &[(String, String)]) -> bool {
-        let Some(form) = form_value(fields, "form") else {
+        let Some(form) = single_value(fields, "form") else {
             return false;
         };
         let is_derived_from = |secret: &str| form::is_derived_token(form, secret, FORM);
@@ -138,7 +139,7 @@ impl SignInRequest {
             .iter()
             .any(|header| self.headers.contains_key(header));
         secret.is_some_and(|secret| is_derived_from(&secret))
-            || (!is_browser && form_value(fields, "ticket").is_some_and(is_derived_from))
+            || (!is_browser && single_value(fields, "ticket").is_some_and(is_derived_from))
     }
 
     /// Returns the response, or the error page if `result` is an error. Logs the error, and sets

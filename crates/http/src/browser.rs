@@ -1,5 +1,8 @@
-//! Responses for browsers. The guest's page, the console, the sign-in page and the consent page use
-//! this module, so all of them have the same security headers. Each has its own [`Policy`].
+//! Requests of browsers, and responses for them. The guest's page, the console, the sign-in page and
+//! the consent page use this module. So all of them read forms in the same way, and have the same
+//! security headers. Each has its own [`Policy`].
+
+mod form;
 
 use std::fmt::Write as _;
 
@@ -15,6 +18,11 @@ use http::header::{
 };
 use http::{HeaderName, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
+
+pub use self::form::{
+    FormLimits, first_value, read_form, read_form_with_files, read_form_within, single_value,
+    with_line_feeds,
+};
 
 /// The content type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";

@@ -5,10 +5,11 @@ use engine::operation::Object;
 use engine::typed;
 use jiff::civil::Date;
 use serde_json::{Value, json};
+use vestibule_http::browser::first_value;
 
 use super::super::fault::{FaultKind, Faults, FieldFault};
 use super::super::guest_fields::{self, GuestField, RequestedFields, Requirement};
-use super::{FilledForm, MAX_GUESTS, every, id_field, shown_value_field, value_of};
+use super::{FilledForm, MAX_GUESTS, every, id_field, shown_value_field};
 use crate::guest::StepView;
 use crate::precheck::has_field_value;
 
@@ -29,19 +30,19 @@ impl<'f> GuestFields<'f> {
 
     /// Returns the trimmed value of a field.
     fn value(&self, detail: &str) -> &'f str {
-        typed::trim(value_of(self.fields, &self.name(detail)).unwrap_or_default())
+        typed::trim(first_value(self.fields, &self.name(detail)).unwrap_or_default())
     }
 
     /// Returns the value that the form showed in a field when it was opened.
     fn was(&self, detail: &str) -> &'f str {
         typed::trim(
-            value_of(self.fields, &shown_value_field(&self.name(detail))).unwrap_or_default(),
+            first_value(self.fields, &shown_value_field(&self.name(detail))).unwrap_or_default(),
         )
     }
 
     /// Returns the id of the guest; `None` if the guest was not saved when the form was opened.
     fn id(&self) -> Option<&'f str> {
-        value_of(self.fields, &id_field(self.guest?))
+        first_value(self.fields, &id_field(self.guest?))
     }
 
     fn is_blank(&self, asked: &RequestedFields<'_>) -> bool {
@@ -144,8 +145,9 @@ pub(super) fn guests(
 ) -> Result<FilledForm, Faults> {
     let asked = RequestedFields::of(step, true, check_in);
     let mut faults = Faults::unknown_fields(fields, |name| is_of_guests(&asked, name));
-    let adds = value_of(fields, "add").is_some();
-    let removed: Option<usize> = value_of(fields, "remove").and_then(|number| number.parse().ok());
+    let adds = first_value(fields, "add").is_some();
+    let removed: Option<usize> =
+        first_value(fields, "remove").and_then(|number| number.parse().ok());
     let numbers = fields
         .iter()
         .filter_map(|(name, _)| guest_fields::guest_of(name).map(|(guest, _)| guest));

@@ -417,16 +417,6 @@ fn a_message_form_reads_text_and_key() {
     assert!(parse_empty(&[]).is_ok() && parse_empty(&fields(&[("force", "true")])).is_err());
 }
 
-#[test]
-fn form_bodies_are_decoded_as_browsers_encode_them() {
-    assert_eq!(
-        parse(b"text=uno%0D%0Ados+%C3%B1&a=%3D%26"),
-        fields(&[("text", "uno\ndos ñ"), ("a", "=&")])
-    );
-    assert!(parse(b"").is_empty());
-    assert_eq!(parse(b"{\"text\":1}"), fields(&[("{\"text\":1}", "")]));
-}
-
 proptest! {
     /// A form refuses every field that it does not have.
     #[test]

@@ -25,11 +25,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
+use vestibule_http::browser::first_value;
 use vestibule_http::surface::{attach_operation, query};
 
 use super::super::page_stay::PageStay;
 use super::super::request::PageRequest;
-use super::super::{form, theme};
+use super::super::theme;
 use super::{PassSigner, package, pass};
 use crate::guest::passes::{self, GET_PASS, RegisteredPass, RegistrationOutcome};
 
@@ -184,8 +185,7 @@ async fn changed(
     request: HttpRequest,
 ) -> Response {
     let (parts, _) = request.into_parts();
-    let since =
-        form::value_of(&query(&parts), "passesUpdatedSince").and_then(|tag| tag.parse().ok());
+    let since = first_value(&query(&parts), "passesUpdatedSince").and_then(|tag| tag.parse().ok());
     let outcome = changed_since(&service, names, since).await;
     answered("listChangedPasses", outcome)
 }
