@@ -9,11 +9,11 @@ use engine::moment::Moment;
 use engine::operation::{Operation, OperationName};
 use engine::pipeline::{LocalAnswer, Requester, Service};
 use engine::{format, language};
-use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION};
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use jiff::civil::DateTime;
 use uuid::Uuid;
-use vestibule_http::browser::first_value;
+use vestibule_http::browser::{accepted_languages, first_value};
 use vestibule_http::surface::{PathParams, query, readable, request_id};
 
 use super::links::StayLinks;
@@ -79,18 +79,13 @@ impl PageRequest {
             })
             .collect();
         let asked = first_value(&query, "language").and_then(language::parse_lenient);
-        let accepted = parts
-            .headers
-            .get(ACCEPT_LANGUAGE)
-            .and_then(|header| header.to_str().ok())
-            .map(language::accepted_languages);
+        let accepted = accepted_languages(&parts.headers);
         let links = StayLinks::new(path(&service, &token), asked.clone());
-        let (accepted, headers) = (accepted.unwrap_or_default(), parts.headers);
         (
             Self {
                 service,
                 id,
-                headers,
+                headers: parts.headers,
                 links,
                 token,
                 ids,

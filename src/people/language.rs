@@ -4,11 +4,11 @@
 
 use axum::response::Response;
 use engine::format;
-use engine::language::{self, LanguageReader};
+use engine::language::LanguageReader;
 use engine::pipeline::Service;
 use http::HeaderMap;
-use http::header::ACCEPT_LANGUAGE;
 use texts::sign_in::{self, SignInWords};
+use vestibule_http::browser::accepted_languages;
 
 use super::cookie::Cookie;
 use super::reply::with_cookies;
@@ -21,15 +21,11 @@ const COOKIE_SECONDS: u64 = 365 * 24 * 3_600;
 /// English.
 #[must_use]
 pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
-    let header = headers
-        .get(ACCEPT_LANGUAGE)
-        .and_then(|header| header.to_str().ok())
-        .unwrap_or_default();
     let chosen = Cookie::Language
         .read(service, headers)
         .and_then(|tag| supported(&tag));
     chosen
-        .or_else(|| preferred(header))
+        .or_else(|| preferred(&accepted_languages(headers)))
         .unwrap_or(format::ENGLISH)
 }
 
@@ -52,17 +48,26 @@ fn supported(tag: &str) -> Option<&'static str> {
         .find(|language| *language == tag)
 }
 
-fn preferred(header: &str) -> Option<&'static str> {
-    language::accepted_languages(header)
+/// Returns the first accepted language in which the sign-in pages have texts.
+fn preferred(accepted: &[String]) -> Option<&'static str> {
+    accepted
         .iter()
         .find_map(|tag| LanguageReader::of(tag).exact_match(sign_in::LANGUAGES))
 }
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+    use http::header::ACCEPT_LANGUAGE;
     use proptest::prelude::*;
 
     use super::*;
+
+    fn preferred_of(header: &str) -> Option<&'static str> {
+        let header = HeaderValue::from_bytes(header.as_bytes()).ok();
+        let headers = header.map(|header| (ACCEPT_LANGUAGE, header));
+        preferred(&accepted_languages(&headers.into_iter().collect()))
+    }
 
     #[test]
     fn the_preferred_supported_language_is_chosen() {
@@ -75,14 +80,14 @@ mod tests {
             ("es;q=0, *", None),
             ("fr;q=2, es;q=x", None),
         ] {
-            assert_eq!(preferred(header), expected, "{header}");
+            assert_eq!(preferred_of(header), expected, "{header}");
         }
     }
 
     proptest! {
         #[test]
         fn parsing_accept_language_never_panics(header in ".{0,200}") {
-            preferred(&header);
+            preferred_of(&header);
         }
     }
 }

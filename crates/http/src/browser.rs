@@ -12,11 +12,12 @@ use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use engine::error::{Error, Result};
+use engine::language;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
-    SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION,
+    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 
 pub use self::form::{
@@ -145,6 +146,17 @@ fn is_single_source(source: &str) -> bool {
         .all(|byte| byte.is_ascii_graphic() && byte != b';' && byte != b',')
 }
 
+/// Returns the languages that a browser accepts, as tags, the most preferred first (RFC 9110,
+/// 12.5.4). A language with `q=0` is omitted.
+#[must_use]
+pub fn accepted_languages(headers: &HeaderMap) -> Vec<String> {
+    headers
+        .get(ACCEPT_LANGUAGE)
+        .and_then(|header| header.to_str().ok())
+        .map(language::accepted_languages)
+        .unwrap_or_default()
+}
+
 /// Returns the hash of an inline style or script in the form of a policy's source: `sha256-…`.
 #[must_use]
 pub fn hash(text: &str) -> String {
@@ -267,6 +279,19 @@ mod tests {
             ]),
             "'self'"
         );
+    }
+
+    #[test]
+    fn accepted_languages_are_sorted_by_weight() {
+        let accepted = |header: HeaderValue| {
+            accepted_languages(&HeaderMap::from_iter([(ACCEPT_LANGUAGE, header)]))
+        };
+        assert_eq!(
+            accepted(HeaderValue::from_static("en;q=0.5, fr;q=0, es-ES")),
+            ["es-ES", "en"]
+        );
+        assert!(accepted(HeaderValue::from_bytes(b"\xff").unwrap()).is_empty());
+        assert!(accepted_languages(&HeaderMap::new()).is_empty());
     }
 
     #[test]
