@@ -3,9 +3,11 @@
 use askama::Template;
 use axum::response::Response;
 use engine::format::ENGLISH;
-use http::header::ACCEPT_LANGUAGE;
+use engine::language;
+use http::HeaderMap;
 use texts::Notice;
 use texts::sign_in::SignInSetupWords;
+use vestibule_http::browser::accepted_languages;
 
 use super::addresses::{SETUP, address};
 use super::frame::SignInFrame;
@@ -47,7 +49,7 @@ struct SetupPage<'p> {
 /// Returns the empty form. Country and language are preset from the browser's language.
 pub(super) fn empty_form(visit: &SignInRequest, ticket: &str) -> Response {
     let input = SetupInput {
-        country: region(visit).unwrap_or_default(),
+        country: preferred_country(&visit.headers).unwrap_or_default(),
         languages: vec![visit.language.to_owned()],
         ..SetupInput::default()
     };
@@ -179,11 +181,34 @@ fn timezones() -> Vec<String> {
     zones
 }
 
-/// Returns the region of the browser's preferred language, such as `ES` of `es-ES`.
-fn region(visit: &SignInRequest) -> Option<String> {
-    let header = visit.headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
-    let tag = header.split([',', ';']).next()?;
-    let region = tag.trim().split('-').next_back()?;
-    let is_region = region.len() == 2 && tag.contains('-');
-    is_region.then(|| region.to_ascii_uppercase())
+/// Returns the country of the browser's preferred language, such as `ES` of `es-ES`. Returns `None`
+/// if the language has no region, or a larger one, such as Latin America in `es-419`.
+fn preferred_country(headers: &HeaderMap) -> Option<String> {
+    let region = language::region(accepted_languages(headers).first()?)?;
+    (region.len() == 2).then_some(region)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use http::header::ACCEPT_LANGUAGE;
+
+    use super::*;
+
+    #[test]
+    fn the_country_is_that_of_the_language_with_the_highest_weight() {
+        for (header, expected) in [
+            ("en-GB;q=0.5, es-ES", Some("ES")),
+            ("es-es,en;q=0.9", Some("ES")),
+            ("zh-Hant-TW", Some("TW")),
+            ("de, en-US;q=0.5", None),
+            ("es-419", None),
+            ("*", None),
+        ] {
+            let header_value = HeaderValue::from_static(header);
+            let headers = HeaderMap::from_iter([(ACCEPT_LANGUAGE, header_value)]);
+            assert_eq!(preferred_country(&headers).as_deref(), expected, "{header}");
+        }
+        assert_eq!(preferred_country(&HeaderMap::new()), None);
+    }
 }
