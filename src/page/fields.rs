@@ -222,8 +222,8 @@ impl<'v> FieldValues<'v> {
             self.detail(detail, rules, name, value(detail.name), true)
         };
         let hidden = |detail: &GuestField<'v>| {
-            let page_stay = value(detail.name).map(Cow::Borrowed);
-            self.hidden(detail.name, page_stay.into_iter().collect())
+            let shown = value(detail.name).map(Cow::Borrowed);
+            self.hidden(detail.name, shown.into_iter().collect())
         };
         let asked = guest_fields::requested_fields(step, false);
         FieldGroup::plain(
@@ -249,7 +249,7 @@ impl<'v> FieldValues<'v> {
             .flatten()
             .and_then(|expected| usize::try_from(expected).ok())
             .unwrap_or_else(|| usize::from(step.answers.is_none()));
-        let page_stay = typed
+        let count = typed
             .unwrap_or_else(|| asked_for.unwrap_or(expected).max(saved.len()))
             .min(MAX_GUESTS);
         let asked = guest_fields::requested_fields(step, true);
@@ -289,7 +289,7 @@ impl<'v> FieldValues<'v> {
                 )),
             }
         };
-        (0..page_stay).map(group).collect()
+        (0..count).map(group).collect()
     }
 
     /// Builds the fields of the questions that the guest must see now.
@@ -313,11 +313,11 @@ impl<'v> FieldValues<'v> {
             return self.hidden(&form::text_field(question.id), text.into_iter().collect());
         }
         let chosen = saved["optionIds"].as_array().into_iter().flatten();
-        let page_stay = chosen.filter_map(Value::as_str).filter(|id| {
+        let shown = chosen.filter_map(Value::as_str).filter(|id| {
             let mut options = question.options.iter();
             options.any(|option| option.id.to_string() == *id)
         });
-        let saved = page_stay.map(Cow::Borrowed).collect();
+        let saved = shown.map(Cow::Borrowed).collect();
         self.hidden(&form::choice_field(question.id), saved)
     }
 

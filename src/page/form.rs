@@ -310,9 +310,9 @@ fn agreement(step: &StepView, fields: &[(String, String)]) -> Result<FilledForm,
         faults
     });
     answers.map(|mut answers| {
-        let page_stay = answers.remove(SHOWN_TEXT);
+        let shown_text = answers.remove(SHOWN_TEXT);
         FilledForm {
-            shown_text: page_stay.and_then(|page_stay| page_stay.as_str().map(str::to_owned)),
+            shown_text: shown_text.and_then(|text| text.as_str().map(str::to_owned)),
             ..FilledForm::of(answers)
         }
     })

@@ -310,11 +310,11 @@ fn merge(before: &Member, data: MemberChanges) -> Member {
 }
 
 /// Returns whether two versions of a member have access to the same properties.
-fn have_same_properties(require_member: &Member, other: &Member) -> bool {
+fn have_same_properties(one: &Member, other: &Member) -> bool {
     let ids = |member: &Member| -> Option<BTreeSet<Uuid>> {
         Some(member.property_ids.as_ref()?.iter().copied().collect())
     };
-    ids(require_member) == ids(other)
+    ids(one) == ids(other)
 }
 
 /// Returns 409 if a change of the caller's own membership would remove the right to manage the

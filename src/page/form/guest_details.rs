@@ -151,10 +151,10 @@ pub(super) fn guests(
     let numbers = fields
         .iter()
         .filter_map(|(name, _)| guest_fields::guest_of(name).map(|(guest, _)| guest));
-    let page_stay = numbers.max().map_or(0, |last| last + 1).min(MAX_GUESTS);
+    let count = numbers.max().map_or(0, |last| last + 1).min(MAX_GUESTS);
     let saved = saved_guests(step);
     let (mut named, mut places) = (Vec::new(), Vec::new());
-    for guest in 0..page_stay {
+    for guest in 0..count {
         let guest_fields = GuestFields {
             fields,
             guest: Some(guest),
@@ -171,8 +171,8 @@ pub(super) fn guests(
         } else {
             let is_strict = !adds && removed.is_none();
             // Another person may have removed the guest since the form was opened.
-            let page_stay = guest_fields.id().map(|_| guest_fields.shown(&asked));
-            let before = known.and_then(Value::as_object).or(page_stay.as_ref());
+            let shown = guest_fields.id().map(|_| guest_fields.shown(&asked));
+            let before = known.and_then(Value::as_object).or(shown.as_ref());
             let (changes, found) = guest_fields.changes(&asked, before, is_strict);
             faults.0.extend(found);
             match known {
@@ -190,9 +190,9 @@ pub(super) fn guests(
         }
     }
     let again = if adds {
-        Some((page_stay + 1).min(MAX_GUESTS))
+        Some((count + 1).min(MAX_GUESTS))
     } else {
-        removed.map(|_| page_stay.saturating_sub(1))
+        removed.map(|_| count.saturating_sub(1))
     };
     let answers = Object::from_iter([("guests".to_owned(), json!(named))]);
     faults.into_result(FilledForm {

@@ -211,14 +211,14 @@ fn a_form_of_guests_sends_only_changed_values() {
         StepType::OtherGuests,
         json!({ "requiredFields": ["firstName", "email"], "answers": { "guests": saved } }),
     );
-    let page_stay = [
+    let shown = [
         ("g.0.firstName", "Ana"),
         ("g.0.firstName.was", "Ana"),
         ("g.0.email", "a@b.co"),
         ("g.0.email.was", "a@b.co"),
         ("id.0", "a"),
     ];
-    let with = |more: &[(&str, &str)]| answered(&others, &[&page_stay[..], more].concat());
+    let with = |more: &[(&str, &str)]| answered(&others, &[&shown[..], more].concat());
     assert_eq!(
         with(&[]),
         Ok(json!({ "guests": [] })),

@@ -160,7 +160,7 @@ impl Tls {
     pub(super) async fn handshake(
         &self,
         mut socket: Socket,
-        limits: Duration,
+        close_timeout: Duration,
     ) -> Option<TlsStream<Socket>> {
         let outcome = match socket.first_byte().await {
             // An HTTP request begins with a letter. A TLS record never does.
@@ -186,13 +186,13 @@ impl Tls {
             // The handshake was the answer to the challenge. No request follows.
             Ok(mut stream) if stream.get_ref().1.alpn_protocol() == Some(CHALLENGE_PROTOCOL) => {
                 tracing::info!("a certificate authority has fetched the answer to its challenge");
-                drop(tokio::time::timeout(limits, stream.shutdown()).await);
+                drop(tokio::time::timeout(close_timeout, stream.shutdown()).await);
                 None
             }
             Ok(stream) => Some(stream),
             Err((error, socket)) => {
                 tracing::debug!(%error, "a TLS handshake failed");
-                drop(tokio::time::timeout(limits, close_after_reading(socket)).await);
+                drop(tokio::time::timeout(close_timeout, close_after_reading(socket)).await);
                 None
             }
         }
