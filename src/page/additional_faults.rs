@@ -1,12 +1,13 @@
-//! Completes the faults of a refused form, so that a guest sees all faults at once.
+//! Adds the faults that one check of a refused form did not look for, so that a guest sees all
+//! faults at once.
 //!
-//! Two checks find faults. The page first checks whether required values are missing. The operation
-//! then checks the values that the guest typed. If the page finds a fault, the operation is not
-//! called. If the operation finds invalid values, its response may not name missing values. This
-//! module finds the faults that the guest would otherwise see only after the next attempt.
+//! Two checks find faults. The page first checks whether required values are missing. If none is
+//! missing, it calls the operation, which checks the values that the guest typed. So a refusal by
+//! the page names no invalid values, and a refusal by the operation may name no missing ones. The
+//! functions of this module find the faults of the other check.
 //!
-//! The operation accepts any value for details that no step requires, so only the page checks those
-//! details.
+//! The operation accepts any value for a detail that the step does not require, such as a phone
+//! number. So only the page checks such details.
 
 use serde_json::json;
 
@@ -17,8 +18,8 @@ use super::page_stay::PageStay;
 use crate::guest::StepView;
 use crate::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
 
-/// Returns the faults in the details of guests, by the rules of the operation. Called if the page
-/// has refused the form because values are missing.
+/// Returns the faults that the operation would find in the details of guests. The page calls this
+/// function if it has refused the form because values are missing.
 #[must_use]
 pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> Vec<FieldFault> {
     let is_other = match GuestPart::asked_in(step.step_type) {
@@ -64,8 +65,8 @@ pub fn of_unrequired(
     }
 }
 
-/// Returns a fault for each required question without an answer. Called if the operation has
-/// refused the form because values are invalid.
+/// Returns a fault for each required question without an answer. The page calls this function if
+/// the operation has refused the form because values are invalid.
 #[must_use]
 pub fn of_questions(step: &StepView, fields: &FormFields) -> Vec<FieldFault> {
     let is_answered = |name: &str| {

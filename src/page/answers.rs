@@ -22,7 +22,7 @@ pub struct LabelledAnswer<'v> {
 }
 
 impl LabelledAnswer<'static> {
-    /// Returns an answer whose label and value have no language of the host's texts.
+    /// Returns an answer whose label and value are not texts of the host.
     fn plain(label: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -67,7 +67,8 @@ pub fn answers<'v>(step: &'v StepView, page_stay: &PageStay) -> Vec<LabelledAnsw
     lines.into_iter().chain(files).collect()
 }
 
-/// Returns the label of a document type. Returns an unknown type itself.
+/// Returns the label of a document type, such as a passport. A type without a label is returned
+/// unchanged.
 #[must_use]
 pub fn document(kind: &str, page_stay: &PageStay) -> String {
     guest_fields::document(kind, page_stay.texts)

@@ -34,7 +34,7 @@ pub struct CalendarEvent<'e> {
     pub status: EventStatus,
     pub summary: &'e str,
     pub description: &'e str,
-    /// The address of the flat in words, for people. `coordinates` is for programs.
+    /// The postal address of the flat, for people. Calendar programs use `coordinates`.
     pub location: Option<&'e str>,
     /// The latitude and longitude of the flat, in degrees.
     pub coordinates: Option<(f64, f64)>,
@@ -164,8 +164,8 @@ fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> 
     let mut lines = vec!["BEGIN:VTIMEZONE".to_owned(), format!("TZID:{name}")];
     let in_force = zone.preceding(from + 1.second()).next();
     if in_force.is_none() {
-        // The rule at the beginning of the period. It is the only one if the clock does not change
-        // in the period.
+        // The rule at the beginning of the period. If the clock does not change in the period, the
+        // file has no other rule.
         let info = zone.to_offset_info(from);
         lines.extend(observance(
             "STANDARD",
@@ -186,7 +186,8 @@ fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> 
         } else {
             "STANDARD"
         };
-        // The onset of a clock change is in local time before the change.
+        // iCalendar gives the time of a clock change in the local time before the change (RFC 5545,
+        // 3.6.5).
         lines.extend(observance(
             kind,
             before.to_datetime(change.timestamp()),
@@ -215,8 +216,8 @@ fn local(time: DateTime) -> String {
     time.strftime("%Y%m%dT%H%M%S").to_string()
 }
 
-/// Formats a UTC offset as `+0100`. Adds the seconds if the offset is not a whole number of
-/// minutes.
+/// Formats a UTC offset, such as `+0100`. Appends the seconds if the offset is not a whole number
+/// of minutes.
 fn written(offset: Offset) -> String {
     let seconds = offset.seconds();
     let sign = if seconds < 0 { '-' } else { '+' };

@@ -1,5 +1,5 @@
-//! Builds the links of the bar and the tiles. They call the host, write to the host, or show the
-//! flat and places near the flat on a map.
+//! Builds links that call the host, write to the host, or show the flat and places near the flat on
+//! a map. The bar at the bottom of each page and the tiles of the entry page have these links.
 //!
 //! Map links use Google's documented URLs (Maps URLs), which work on every device. Android and iOS
 //! open them in the Maps app if it is installed. Other devices open them in the browser. `geo:`
@@ -157,7 +157,7 @@ pub fn whatsapp(number: &str) -> String {
     format!("https://wa.me/{}", dialable(number).trim_start_matches('+'))
 }
 
-/// Returns the part of a phone number that a phone dials: the digits, and a leading plus.
+/// Returns the characters of a phone number that a phone dials: the digits, and a leading plus.
 fn dialable(number: &str) -> String {
     let plus = if number.trim_start().starts_with('+') {
         "+"

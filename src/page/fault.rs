@@ -1,5 +1,5 @@
-//! The faults of a form, each with its form field. Either the page's check or the operation finds
-//! them.
+//! The faults of a form, each with its form field. The page finds some of them, such as missing
+//! values. The operation reports the others.
 
 use crate::guest::StepView;
 use crate::words::{Words, fill};
@@ -34,7 +34,7 @@ pub enum FaultKind {
     DateRange,
     /// The text is longer than this number of characters.
     TooLong(usize),
-    /// The guest must enter the details of at least one other guest, or of more guests than so far.
+    /// The step expects more other guests than the guest has entered.
     Guests,
     File,
     /// The type of the file is not accepted.
@@ -90,8 +90,8 @@ impl FaultKind {
         .to_owned()
     }
 
-    /// Returns the kind of the fault for one issue that the operation reported. `field` is the last
-    /// part of the issue's path.
+    /// Returns the kind of fault for an issue that the operation reported. `field` is the last part
+    /// of the issue's path, such as `email`.
     #[must_use]
     pub fn of(field: &str, message: &str) -> Self {
         let most = || {
@@ -141,9 +141,9 @@ impl Faults {
         Some(fault.kind.message(words))
     }
 
-    /// Renames the faults of guests. The operation numbers only the guests that were sent to it;
-    /// the form numbers all its fieldsets. `places[n]` is the form's number of the operation's
-    /// guest `n`.
+    /// Changes the numbers of guests in the names of fields, such as `g.0.email`. The page sends no
+    /// blank or unchanged guests to the operation, so the operation numbers fewer guests than the
+    /// form. `places[n]` is the number in the form of the guest that the operation calls `n`.
     #[must_use]
     pub fn at_form_positions(mut self, places: &[usize]) -> Self {
         for fault in &mut self.0 {
@@ -163,7 +163,7 @@ impl Faults {
         });
     }
 
-    /// Adds faults. Omits a fault whose field already has one.
+    /// Adds each of these faults whose field has no fault yet.
     pub fn add_missing(&mut self, others: impl IntoIterator<Item = FieldFault>) {
         for fault in others {
             if !self.0.iter().any(|noted| noted.field == fault.field) {
@@ -181,7 +181,7 @@ impl Faults {
         }
     }
 
-    /// Converts the issues of a refusal into faults of the form's fields.
+    /// Converts the issues in the operation's refusal into faults of the form's fields.
     #[must_use]
     pub fn of_refusal(refusal: &PageRefusal, step: Option<&StepView>) -> Self {
         let fault = |(path, message): &(Vec<String>, String)| {
@@ -197,7 +197,8 @@ impl Faults {
     }
 }
 
-/// Returns the form field for a path in the answers.
+/// Returns the name of the form field for the path of an issue, such as `g.0.email` for
+/// `guests.0.email`.
 fn field_of(step: Option<&StepView>, path: &[&str]) -> String {
     let first = path.first().copied().unwrap_or_default();
     let in_guest = || {

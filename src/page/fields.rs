@@ -19,7 +19,7 @@ const TEXT_LENGTH: usize = 6000;
 /// Maximum number of characters in a field with a single line.
 const LINE_LENGTH: usize = 500;
 
-/// A field of the form. A group of checkboxes or radio buttons counts as one field.
+/// A field of the form. A group of checkboxes or of radio buttons is one field.
 pub struct PageField<'v> {
     /// The id of the element that gets the focus when the guest follows a link to the field.
     pub id: String,
@@ -30,7 +30,8 @@ pub struct PageField<'v> {
     pub hint: Option<Cow<'static, str>>,
     pub error: Option<String>,
     pub is_required: bool,
-    /// Whether the label says that the field is required or optional. If false, the hint says so.
+    /// Whether the label says that the field is required or optional. If false, the field is
+    /// required only of some guests, and the hint says of whom.
     pub is_marked: bool,
     pub input: FieldInput<'v>,
 }
@@ -232,9 +233,9 @@ impl<'v> FieldValues<'v> {
         )
     }
 
-    /// Builds one group of fields for each of the other guests. A refused form has the guests that
-    /// were typed. Any other form has `asked_for` guests; if it is `None`, the expected number. It
-    /// never has fewer guests than are saved.
+    /// Builds one group of fields for each of the other guests. A refused form has a group for each
+    /// guest that was sent. Any other form has `asked_for` groups, or as many as the step expects
+    /// guests if `asked_for` is `None`. It has at least one group for each saved guest.
     pub fn guests(&self, step: &'v StepView, asked_for: Option<usize>) -> Vec<FieldGroup<'v>> {
         let saved = form::saved_guests(step);
         let typed = self
@@ -292,7 +293,8 @@ impl<'v> FieldValues<'v> {
         (0..count).map(group).collect()
     }
 
-    /// Builds the fields of the questions that the guest must see now.
+    /// Builds the fields of the step's questions, with hidden fields for the answers that they
+    /// show.
     pub fn questions(&self, step: &'v StepView) -> FieldGroup<'v> {
         let questions = || step.questions.iter().flatten();
         FieldGroup::plain(

@@ -19,9 +19,9 @@
 //!   requests the extras.
 //!
 //! Several people can fill in the same step, each on a separate phone. So a form of questions or
-//! details also repeats the values that it showed, in hidden fields such as `firstName.was`. The
-//! operation gets only the values that differ from the shown ones. So a form that was opened
-//! earlier cannot overwrite newer values of fields that its guest did not change.
+//! details also contains the values that it showed, in hidden fields such as `firstName.was`. The
+//! page sends only the values that differ from those to the operation. So a form that was opened
+//! before another person's change overwrites only the fields that its own guest has changed.
 //!
 //! The step decides which fields its form has. The operation checks whether a question or an option
 //! belongs to the step, as it does for any other caller.
@@ -68,10 +68,10 @@ pub type FormFields = Vec<(String, String)>;
 #[derive(Debug, PartialEq)]
 pub struct FilledForm {
     pub answers: Object,
-    /// The number of guest fieldsets to show, if the page of the same step is shown again.
+    /// The number of guests whose fields the next page shows. It is set if the guest pressed the
+    /// button that adds or removes a guest, which shows the same step again.
     pub guests: Option<usize>,
-    /// For each guest in the input of the operation, the number of the guest's fieldset in the
-    /// form.
+    /// For each guest in the input of the operation, the number of the guest in the form.
     pub positions: Vec<usize>,
     /// The hash of the agreement text that the form showed.
     pub shown_text: Option<String>,

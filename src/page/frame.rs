@@ -38,7 +38,8 @@ pub struct PageFrame<'v> {
     pub title: String,
     /// The language of the product's own texts.
     pub language: &'static str,
-    /// The language in which the guest reads the host's texts, where such a text exists.
+    /// The tag of the language that the page requests for the host's texts, such as `pt-BR`. A text
+    /// without a version in this language is shown in another language.
     pub tag: String,
     pub language_name: &'static str,
     pub direction: &'static str,
@@ -104,7 +105,7 @@ pub struct ContactLink {
     pub is_external: bool,
 }
 
-/// The language of a text of the host; `None` for the requested language.
+/// The language of a text of the host; `None` if it is the requested language of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLanguage<'l>(pub Option<&'l str>);
 
@@ -274,8 +275,8 @@ fn direction(language: &str) -> &'static str {
     }
 }
 
-/// Returns the languages that the guest can choose. Returns none if the organization has only one
-/// language.
+/// Returns the languages that the guest can choose. Returns an empty list if the organization has
+/// only one language.
 fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
     let offered = &page_stay.view.languages;
     if offered.len() < 2 {

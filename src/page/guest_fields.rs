@@ -10,14 +10,14 @@ use crate::guest::StepView;
 use crate::precheck::{GuestCategory, GuestFieldRules, GuestPart, has_field_value};
 use crate::words::{Words, fill};
 
-/// The fields that the form shows for the guest who booked, if the step requires none.
+/// The fields that the form shows for the guest who booked, if the step requires no fields.
 const USUAL: [(&str, Requirement); 4] = [
     ("firstName", Requirement::OneOf),
     ("lastName", Requirement::OneOf),
     ("email", Requirement::Always),
     ("phone", Requirement::Never),
 ];
-/// The fields that the form shows for each of the other guests, if the step requires none.
+/// The fields that the form shows for each of the other guests, if the step requires no fields.
 const OTHERS: [(&str, Requirement); 2] = [
     ("firstName", Requirement::OneOf),
     ("lastName", Requirement::OneOf),
@@ -39,7 +39,7 @@ pub enum Requirement {
 /// A field of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestField<'n> {
-    /// The name of the field in the step.
+    /// The name of the field in the step's answers, such as `firstName`.
     pub name: &'n str,
     pub need: Requirement,
 }
@@ -96,8 +96,7 @@ impl<'n> RequestedFields<'n> {
     }
 }
 
-/// Returns the fields that the host requires of each guest. The list is empty if the host requires
-/// none.
+/// Returns the names of the fields that the host requires of each guest, such as `email`.
 #[must_use]
 pub fn required(step: &StepView) -> &[String] {
     step.required_fields.as_deref().unwrap_or_default()
@@ -234,7 +233,7 @@ pub fn document(kind: &str, words: &'static Words) -> Option<&'static str> {
         .map(|(_, name)| name)
 }
 
-/// Returns the name of the form field for a detail of one of the other guests.
+/// Returns the name of the form field for a detail of one of the other guests, such as `g.0.email`.
 #[must_use]
 pub fn field_of(guest: usize, name: &str) -> String {
     format!("g.{guest}.{name}")

@@ -97,7 +97,7 @@ struct PrecheckinPrompt<'v> {
     /// The host's invitation to the pre-check-in; `None` if the guest has nothing to do.
     prompt: Option<&'v str>,
     prompt_language: TextLanguage<'v>,
-    /// A sentence on the progress. `complete_count` is the number of complete steps.
+    /// A sentence on the progress. `done` is the number of complete steps.
     progress: String,
     done: usize,
     status: &'static str,
@@ -107,8 +107,8 @@ struct PrecheckinPrompt<'v> {
     message: Option<&'v str>,
     /// The link to the next step or to the review.
     next: Option<NextLink<'v>>,
-    /// The link to the review. It is set if `next` leads to a step that staff sent back, and the
-    /// guest may submit without changing that step.
+    /// The link to the review. It is set if `next` leads to a step that staff sent back and the
+    /// guest may submit that step unchanged.
     review: Option<String>,
     rows: Vec<HomeStepRow<'v>>,
     has_confetti: bool,
@@ -142,7 +142,8 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
     let phase = page_stay.phase();
     let view = &page_stay.view;
     let is_cancelled = phase == Phase::Cancelled;
-    // The host's messages to all guests are shown only before and during the stay.
+    // After the stay and for a cancelled stay, the page shows no callout, no pre-check-in, no
+    // extras and no tiles.
     let is_on = !is_cancelled && phase != Phase::After;
     let first = first(page_stay, phase);
     let is_first = |manual: &ManualView| {
@@ -416,9 +417,9 @@ fn invitation<'v>(prompt: &'v str, phase: Phase, words: &'static Words) -> &'v s
     }
 }
 
-/// Returns the text on the result of the submission; `None` before the submission. Also returns
-/// `None` after an approval if a step is not ready. The text would then say wrongly that the guest
-/// has nothing left to do.
+/// Returns the text on the result of the submission; `None` before the submission. The text on an
+/// approval says that the guest has nothing left to do. So if a step is not ready, this function
+/// returns `None` instead of that text.
 #[must_use]
 pub fn submission_status(page_stay: &PageStay) -> Option<&'static str> {
     let words = &page_stay.texts.precheckin;

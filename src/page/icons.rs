@@ -24,7 +24,7 @@ pub fn drawing(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the SVG of an icon in the colour of the surrounding text; `None` for an unknown name.
-/// The icon is hidden from assistive technology. The style sheets set round line ends.
+/// The icon is hidden from assistive technology.
 #[must_use]
 pub fn svg(name: &str) -> Option<String> {
     let drawing = drawing(name)?;

@@ -4,14 +4,15 @@ use uuid::Uuid;
 
 use crate::records::SurveyKind;
 
-/// The addresses of the stay's pages. Each address repeats the requested language and the time of a
-/// preview.
+/// The addresses of the stay's pages. The query of each address has the requested language and, in
+/// a preview, the preview's time.
 #[derive(Debug, Clone)]
 pub struct StayLinks {
     /// The path of the stay's page, without a query.
     page: String,
     language: Option<String>,
-    /// The time that a preview shows; `None` outside a preview. Each link repeats it in its query.
+    /// The time that a preview shows; `None` outside a preview. Each link has this time in its
+    /// query.
     time: Option<String>,
 }
 

@@ -142,7 +142,7 @@ pub fn card<'v>(
     })
 }
 
-/// Returns the manuals of each category. Omits the manuals that the page shows elsewhere.
+/// Returns the manuals of each category. Omits the manuals that another part of the page shows.
 #[must_use]
 pub fn sections<'v>(
     page_stay: &'v PageStay,

@@ -5,9 +5,9 @@
 //!
 //! `worker.js` asks the network first. If the request fails or takes longer than six seconds, the
 //! worker returns its copy. The worker stores copies of the page, the manuals that the guest
-//! opened, the manifest, and the images on the page. It stores no step, no form and no sent
-//! message. The script contains the time at which the stay ends. At that time the worker deletes
-//! all copies. It also deletes them as soon as the page answers 403, 404 or 410.
+//! opened, the manifest, and the images on the page. It never stores steps, forms or sent messages.
+//! The script contains the time at which the stay ends. At that time the worker deletes all copies.
+//! It also deletes them as soon as the page answers 403, 404 or 410.
 //!
 //! The worker relies on these properties of the page:
 //! - The page registers the worker for the page's address and all addresses below it:

@@ -1,5 +1,5 @@
-//! Calls operations of the guest interface through the pipeline. The page has no other access than
-//! any client of that interface.
+//! Calls operations of the guest interface through the pipeline. So the page can read and change
+//! only what any client of that interface can.
 
 use std::sync::Arc;
 
@@ -17,9 +17,10 @@ use crate::guest::is_reached;
 #[derive(Debug, Clone, Default)]
 pub struct PageRefusal {
     pub status: u16,
-    /// The key of the reason for the refusal, for programs.
+    /// The `details.key` of the error, which names the reason of the refusal, such as `stay_over`.
     pub key: Option<String>,
-    /// Whether a limit of the stay or the organization is reached.
+    /// Whether the operation refused because a limit of the stay or the organization is reached,
+    /// such as the number of messages.
     pub is_full: bool,
     /// The issues in the request. Each has its path from the root of the body, and its message.
     pub issues: Vec<(Vec<String>, String)>,
@@ -28,7 +29,7 @@ pub struct PageRefusal {
 }
 
 impl PageRefusal {
-    /// Creates a refusal from an error of the page itself.
+    /// Creates a refusal from an error that occurred outside of an operation.
     #[must_use]
     pub fn of(error: &Error) -> Self {
         let Value::Object(mut body) = error.body() else {

@@ -1,13 +1,13 @@
-//! A cache of rendered pages that contain no form. A cached page is valid until the minute ends in
-//! which it was rendered.
+//! A cache of rendered pages that contain no form. A cached page is valid until the end of the
+//! minute in which it was rendered.
 //!
 //! A page depends on the guest's view, the address and the requested languages. It also depends on
 //! the minute, because its offline copy shows the minute of rendering.
 //!
 //! Every request still reads the guest's view. That read checks that the stay exists, and counts
-//! the request. The `ETag` of the view identifies the view's state. If a cached page was rendered
-//! from the same state, the cache returns that page. The second request for a page compresses it.
-//! Later requests get the compressed page.
+//! the request for the rate limit. The `ETag` of the view identifies the view's state. If a cached
+//! page was rendered from the same state, the cache returns that page. The second request for a
+//! page compresses it. Later requests get the compressed page.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const OVERHEAD: u64 = 512;
 /// The cached pages, by their keys.
 pub struct PageCache(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 
-/// A rendered page, with the state and the minute for which it is valid.
+/// A rendered page, with the state of the guest view and the minute for which the page is valid.
 pub struct CachedPage {
     /// The `ETag` of the guest view that the page was rendered from.
     pub state: HeaderValue,
@@ -42,7 +42,7 @@ struct ByBytes;
 
 impl Weighter<Box<str>, Arc<CachedPage>> for ByBytes {
     fn weight(&self, key: &Box<str>, page: &Arc<CachedPage>) -> u64 {
-        // Both compressed forms together are at most about as long as the page itself.
+        // The gzip form and the Brotli form together are at most about as long as the page itself.
         OVERHEAD + u64::try_from(key.len() + 2 * page.length).unwrap_or(u64::MAX)
     }
 }

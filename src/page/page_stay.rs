@@ -31,8 +31,8 @@ pub struct PageStay {
     pub language: &'static str,
     /// The time of the request, or the chosen time of a preview.
     pub now: Timestamp,
-    /// Whether the page is a preview, or shows a time other than now. The guest cannot send forms
-    /// then.
+    /// Whether the page is a preview, or shows a time other than now. Forms of such a page cannot
+    /// be sent.
     pub is_preview: bool,
     /// Whether the stay ended before the guest submitted anything. Then the guest can no longer
     /// save any step.
@@ -175,7 +175,7 @@ impl PageStay {
         !self.view.precheckin.open_steps.is_empty()
     }
 
-    /// Returns whether the guest must submit the pre-check-in once every step is complete.
+    /// Returns whether the guest must still submit the pre-check-in after completing every step.
     #[must_use]
     pub fn should_submit(&self) -> bool {
         let precheckin = &self.view.precheckin;
@@ -268,8 +268,9 @@ impl PageStay {
         self.has_passes && is_on && is_time && !self.is_tentative() && !self.is_preview
     }
 
-    /// Returns the formats of dates and amounts. If `regional` is a tag of the page's language,
-    /// they are the formats of its region. Otherwise they are those of the page's language.
+    /// Returns the formats of dates and amounts. If `regional` is a tag of the page's language, the
+    /// formats are those of its region, such as `en-GB`. Otherwise they are the usual formats of
+    /// the page's language.
     #[must_use]
     pub fn dates(&self) -> Arc<DateFormats> {
         let is_spoken = language_of(&self.regional) == Some(self.language);

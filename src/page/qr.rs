@@ -11,7 +11,7 @@ use qrcodegen::{QrCode, QrCodeEcc};
 /// Width of the light border around the code in modules (ISO/IEC 18004).
 const QUIET_ZONE: i32 = 4;
 
-/// Returns the content of the code. Without a password, it describes an open network.
+/// Returns the content of the code. Without a password, the content describes an open network.
 fn payload(name: &str, password: Option<&str>) -> String {
     match password.filter(|password| !password.is_empty()) {
         Some(password) => format!("WIFI:T:WPA;S:{};P:{};;", escaped(name), escaped(password)),

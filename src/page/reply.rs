@@ -95,7 +95,7 @@ pub fn worker(script: String, scope: &str) -> Response {
     response
 }
 
-/// Redirects the browser to another address, which it opens with GET.
+/// Redirects the browser to another address. The browser requests that address with GET.
 pub fn redirect(address: &str) -> Response {
     browser::redirect(address, Referrer::Nobody)
 }

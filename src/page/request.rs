@@ -46,7 +46,8 @@ pub struct PageRequest {
 
 /// The time that a preview shows, from the query parameter `at`.
 enum PageMoment<'q> {
-    /// A text that the operation parses. If the text is invalid, the operation refuses the request.
+    /// A text that is not a local time. The operation parses it, and refuses the request if the
+    /// text is not a timestamp.
     Sent(&'q str),
     /// A local time at the flat, from the form of a preview.
     Local(DateTime),
@@ -98,9 +99,9 @@ impl PageRequest {
         )
     }
 
-    /// Returns the address of the request without the characters that follow the token and cannot
-    /// belong to it. Messengers often make the punctuation after a link part of the link. Returns
-    /// `None` if there are no such characters.
+    /// Returns the address of the request without the punctuation after the token, such as a full
+    /// stop. Messengers often make the punctuation after a link part of the link. Returns `None` if
+    /// nothing or anything but punctuation follows the token.
     #[must_use]
     pub fn without_trailing_punctuation(
         service: &Service,
@@ -388,8 +389,8 @@ fn is_moment(text: &str) -> bool {
     text.parse::<Moment>().is_ok()
 }
 
-/// Returns whether a text has the form of a stay's token. A text without this form is neither
-/// looked up nor written into an address.
+/// Returns whether a text has the form of a stay's token. A text without this form is not looked up
+/// in the database and not written into an address.
 fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text

@@ -46,7 +46,8 @@ struct AnsweredReviewStep<'v> {
     change_what: String,
 }
 
-/// Renders the review page. `text` is the reason why a submission was refused; `None` if none was.
+/// Renders the review page. `text` is the reason why a submission was refused; `None` if no
+/// submission was refused.
 pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String> {
     let words = &page_stay.texts.precheckin;
     let answered = |step| AnsweredReviewStep {

@@ -264,7 +264,7 @@ pub(super) async fn written(request: &mut PageRequest) -> Arc<Vec<Message>> {
         .unwrap_or_default()
 }
 
-/// Responds with a file. `made` builds it from the guest view.
+/// Responds with a file. `made` builds the file from the guest view.
 async fn file(
     server: PageService,
     params: PathParams,
@@ -376,7 +376,8 @@ async fn step_file(
     response
 }
 
-/// Redirects a GET request for a form's address to the page of the form's step.
+/// Redirects a GET request to the page of a step. The requested address only accepts the forms of
+/// that step.
 async fn to_step(
     State(service): PageService,
     params: PathParams,

@@ -1,8 +1,8 @@
 //! Handles the forms that a guest sends. Each form calls its operation. The response then redirects
 //! the browser to the next page, or shows the form again with its faults.
 //!
-//! A handler reads the guest view first. The view decides whether the form may be sent, and which
-//! fields the step has. The handler reads the body only after that.
+//! A handler reads the guest view before the body of the request. The view decides whether the form
+//! may be sent, and which fields the step has.
 
 use std::sync::Arc;
 
@@ -199,8 +199,8 @@ async fn text_changed(
 }
 
 /// Returns the address to open after a step was saved. If the saved step is incomplete or has new
-/// questions, it is the page of that step. Otherwise it is the next incomplete step. If every step
-/// is complete, it is the review.
+/// questions, this is the page of that step. Otherwise it is the page of the next incomplete step,
+/// or the review if every step is complete.
 fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> String {
     let mut asked = saved.questions.iter().flatten();
     let asks_anew = asked.any(|question| {
@@ -254,8 +254,8 @@ async fn hand_in(mut request: PageRequest, body: Body) -> FormAnswer {
         let response = reply::redirect(&page_stay.links.home_submitted());
         return FormAnswer { request, response };
     };
-    // The guest may already have submitted the pre-check-in on another page. So the stay is read
-    // again.
+    // The operation returns 409, for example, if the guest has already submitted the pre-check-in
+    // on another device. So the stay is read again.
     let page_stay = if refusal.status == 409 {
         request.load_stay().await.unwrap_or(page_stay)
     } else {
@@ -415,8 +415,7 @@ async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { request, response }
         }
-        // The file does not exist any more, so there is nothing to remove. The guest sees the page
-        // as after a removal.
+        // The file does not exist any more. The guest sees the same page as after a removal.
         Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { request, response }

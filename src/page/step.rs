@@ -29,17 +29,17 @@ struct StepPage<'v> {
     /// The message of the staff who sent the step back for changes.
     sent_back: Option<&'v str>,
     note: Option<&'static str>,
-    /// A sentence of the product about the step. A description by the host replaces the sentence
-    /// about the type of the step.
+    /// A built-in sentence about the step: that its agreement is signed elsewhere, or what happens
+    /// in a step of this type. A description by the host replaces the latter.
     sentence: Option<&'static str>,
     progress: Option<ProgressCard<'v>>,
     /// The name and the amount of each fee.
     fees: Vec<(&'v str, String)>,
     /// The total of the fees; `None` for a single fee.
     total: Option<String>,
-    /// The text of an agreement, with its language. On a page with a form, it is the text to
-    /// accept; on any other page, it is the accepted text. `None` as language means the requested
-    /// language.
+    /// The text of an agreement, with its language. A page with a form shows the text that the
+    /// guest must accept. Any other page shows the accepted text. `None` as language means the
+    /// requested language.
     contract: Option<(&'v str, TextLanguage<'v>)>,
     /// A sentence that says when the guest accepted the agreement. Set only if the guest can still
     /// change the step.
@@ -86,7 +86,7 @@ pub struct RefusedForm {
 pub struct StepOptions {
     /// The number of fieldsets for other guests.
     pub guests: Option<usize>,
-    /// Whether the page marks the answers that the saved step still lacks.
+    /// Whether the page marks the required answers that are missing in the saved step.
     pub marks_missing: bool,
 }
 
@@ -216,8 +216,8 @@ fn note(
         .then_some(words.precheckin.more)
 }
 
-/// Returns the text of an agreement. If the page has no form, this is the accepted text, because
-/// the page says below it when the guest accepted the text.
+/// Returns the text of an agreement. If the page has no form, this is the accepted text. Below it,
+/// the page says when the guest accepted it.
 fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextLanguage<'_>)> {
     let accepted = step.acceptance.as_ref().filter(|_| !step.is_text_changed);
     let today = step.agreement.as_ref()?.text.as_deref();
@@ -258,7 +258,7 @@ fn shown_text(step: &StepView) -> Vec<(String, Cow<'_, str>)> {
         .collect()
 }
 
-/// Returns one fault for each answer that the saved step still lacks.
+/// Returns one fault for each required answer that is missing in the saved step.
 fn lacks(step: &StepView) -> Faults {
     let mut faults = Faults::default();
     if step.state.is_ready() {
@@ -397,13 +397,14 @@ fn is_signed_elsewhere(step: &StepView) -> bool {
     agreement.is_some_and(|agreement| agreement.is_signed_elsewhere)
 }
 
-/// Returns whether the guest cannot complete an agreement on this page. Either the guest must first
-/// sign it at the provider, or another system has reported its progress.
+/// Returns whether the guest cannot complete an agreement on this page. Either the guest must sign
+/// the agreement at an e-signature provider, or another system has reported its progress.
 fn is_signed_first(step: &StepView) -> bool {
     step.is_signature_required == Some(true) || carried_out(step)
 }
 
-/// Returns whether another system has reported progress. The guest then need not confirm the step.
+/// Returns whether another system has reported progress of the step. If so, the page does not ask
+/// the guest to confirm the step.
 const fn carried_out(step: &StepView) -> bool {
     step.progress.is_some()
 }

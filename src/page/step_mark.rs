@@ -1,4 +1,4 @@
-//! The mark of a step: an icon and a text that show the step's state. All lists of steps use it.
+//! The mark of a step: an icon and a text that show the step's state. Every list of steps shows it.
 
 use super::answers;
 use super::page_stay::PageStay;

@@ -18,8 +18,8 @@ const TEXT: f64 = 4.5;
 /// Minimum contrast of edges and controls (WCAG 1.4.11).
 const EDGE: f64 = 3.0;
 
-/// Contrast of body text if the branding's text colour is not readable. It is well above the
-/// minimum [`TEXT`].
+/// Contrast of body text if the text colour of the branding is not readable and is replaced. It is
+/// well above the minimum [`TEXT`].
 const BODY: f64 = 9.0;
 
 const WHITE: Rgb = Rgb([0xff; 3]);
@@ -67,8 +67,8 @@ impl Rgb {
         one.max(other) / one.min(other)
     }
 
-    /// Mixes this colour with another one. The result contains `parts` parts in `of` of the other
-    /// colour.
+    /// Mixes this colour with another one. The share of the other colour in the result is `parts /
+    /// of`.
     fn mixed(self, other: Self, parts: u8, of: u8) -> Self {
         let (parts, of) = (u16::from(parts.min(of)), u16::from(of));
         let mut mixed = self.0;
@@ -302,7 +302,7 @@ pub fn css(branding: Option<&BrandingView>) -> String {
 }
 
 /// Returns the brand colour and the text colour that is readable on it, as `#rrggbb`. The web
-/// manifest and other parts outside the page use them.
+/// manifest uses them.
 #[must_use]
 pub fn brand(branding: Option<&BrandingView>) -> (String, String) {
     let primary = Colours::of(branding).primary;

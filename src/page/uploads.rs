@@ -26,7 +26,8 @@ pub struct Files<'v> {
     pub key: Uuid,
     pub accept: &'static str,
     pub hint: String,
-    /// The document types that the guest can choose from in a form without a required document.
+    /// The document types that the guest can choose from, if the step requires no documents: form
+    /// value and label.
     pub kinds: Vec<(&'static str, &'static str)>,
 }
 

@@ -60,8 +60,9 @@ impl<'f> GuestFields<'f> {
         values.filter(|(_, value)| value != "").collect()
     }
 
-    /// Returns two things: the details of the guest that changed, and the required details that are
-    /// missing even after the change. If `is_strict` is false, no detail counts as missing.
+    /// Returns two things: the details of the guest that changed, and a fault for each required
+    /// detail that is missing after the change. If `is_strict` is false, missing details are no
+    /// faults.
     fn changes(
         &self,
         asked: &RequestedFields<'_>,
@@ -136,8 +137,8 @@ pub(super) fn details(
 }
 
 /// Parses the other guests. Omits an unsaved guest whose fields are blank. Removes a saved guest
-/// whose fields were all emptied. The buttons that add or remove a guest save details even if
-/// required ones are missing.
+/// whose fields were all emptied. The buttons that add or remove a guest also save the details,
+/// even if required details are missing.
 pub(super) fn guests(
     step: &StepView,
     check_in: Date,
@@ -170,7 +171,8 @@ pub(super) fn guests(
             })
         } else {
             let is_strict = !adds && removed.is_none();
-            // Another person may have removed the guest since the form was opened.
+            // Another person may have removed the saved guest since the form was opened. The form
+            // is then compared with the values that it showed.
             let shown = guest_fields.id().map(|_| guest_fields.shown(&asked));
             let before = known.and_then(Value::as_object).or(shown.as_ref());
             let (changes, found) = guest_fields.changes(&asked, before, is_strict);

@@ -44,9 +44,9 @@ pub(super) enum PushResult {
     Accepted,
     /// The phone no longer has the pass, or its push token is not valid.
     Gone,
-    /// Apple refused the push, and would refuse a retry.
+    /// Apple refused the push and would refuse it again.
     Refused,
-    /// There was no response, or a retry can succeed.
+    /// There was no response, or Apple's refusal is temporary. A retry can succeed.
     Failed,
 }
 

@@ -1,8 +1,8 @@
 //! A background task that finds passes that have changed, and sends a push to each phone that has
 //! such a pass (rules: guest-requests#passes, 6).
 //!
-//! Every node checks the registered passes. It rebuilds a pass if data of the pass's organization
-//! has changed since the last check. It also does so if a door code has become valid or has
+//! Every node checks the registered passes. A node rebuilds a pass if data of the pass's
+//! organization has changed since the last check, or if a door code has become valid or has
 //! expired. The queue of phones that wait for a push is in [`crate::guest::pushes`].
 
 use std::collections::HashMap;
@@ -28,13 +28,15 @@ use crate::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 const EVERY: Duration = Duration::from_secs(30);
 /// Maximum number of concurrent pushes.
 const MAX_CONCURRENT: usize = 16;
-/// How long after the departure the service still pushes changes of a pass.
+/// How long after the departure the service still pushes changes of a pass. After that, the next
+/// rebuild of the pass removes the registrations of its phones.
 const AFTER_DEPARTURE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// The id of a stay: the id of its organization, and the id of its reservation.
 type StayId = (Uuid, Uuid);
 
-/// The result of a check of a pass, with the state that was checked.
+/// The result of a check of a pass. The pass is rebuilt if the organization's `revisions` change,
+/// or at `until`.
 #[derive(Clone, Copy)]
 struct PassCheck {
     revisions: (i64, i64),

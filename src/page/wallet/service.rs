@@ -67,7 +67,7 @@ struct Registration {
     push_token: String,
 }
 
-/// A pass that a device requests with a valid token.
+/// A pass whose device has sent a valid token, and the request to read the pass's stay.
 struct OpenedPass {
     request: PageRequest,
     stay: (Uuid, Uuid),
@@ -84,7 +84,7 @@ pub(super) struct CurrentPass {
 }
 
 impl CurrentPass {
-    /// Returns whether the guest leaves before this time.
+    /// Returns whether the day of check-out is before the day of `time` at the flat.
     pub(super) fn departs_before(&self, time: Timestamp) -> bool {
         let date = time.to_zoned(self.page_stay.zone()).date();
         self.page_stay.view.reservation.check_out < date
@@ -133,8 +133,8 @@ async fn registered(
     if !is_name(&device) || !is_name(&registration.push_token) {
         return Err(400);
     }
-    // Later checks compare the pass with the recorded content. So the service must record the
-    // content before the device asks which passes have changed.
+    // The service finds changes by comparing a pass with its recorded content. So the content must
+    // be recorded before the device asks for changed passes.
     let current = current(service, &mut opened.request, opened.stay).await?;
     if !current.is_enabled {
         return Err(401);
@@ -211,7 +211,8 @@ async fn changed_since(
     for pass in held {
         let mut request = PageRequest::without_browser(service.clone(), pass.token);
         let stay = (pass.organization, pass.reservation);
-        // The stay cannot be read now. Its pass is not listed, so the device asks for it again.
+        // The stay cannot be read now. Its pass is not in this list; the device finds its change in
+        // a later list.
         let Ok(current) = current(service, &mut request, stay).await else {
             continue;
         };

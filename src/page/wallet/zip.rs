@@ -2,8 +2,8 @@
 
 /// Version 2.0, the minimum for files without folders.
 const VERSION: u16 = 20;
-/// 1 January 1980, the earliest possible date. All archives have it, so that an archive does not
-/// reveal when it was made.
+/// 1 January 1980, the earliest possible date. Every archive has this date, so that an archive does
+/// not reveal when it was made.
 const DATE: u16 = 0x0021;
 
 /// Returns an archive of these files, each with its name. The files must be too few and too small
