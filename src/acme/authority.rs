@@ -18,8 +18,8 @@ use super::AcmeSettings;
 use super::client::AcmeHttpClient;
 use super::folder::CertificateFolder;
 
-/// How often and how long to poll the authority while it checks the host names, and while it issues
-/// the certificate.
+/// The pauses between requests for the state of an order, and their time limit. The authority
+/// checks the host names, and then issues the certificate; the limit applies to each of the two.
 const POLLING: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
     .backoff(1.5)
@@ -105,7 +105,7 @@ impl Authority {
             let contact = self.contact();
             let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
             account.update_contacts(&contact).await?;
-            // The account has consumed the parsed credentials, and they cannot be cloned. So the
+            // The account was built from the parsed credentials, which cannot be cloned. So the
             // JSON is parsed again.
             let stored: StoredAccount = serde_json::from_slice(&json)?;
             let result = self.store_account(folder, stored.credentials).await;
@@ -230,8 +230,8 @@ fn install_challenge(name: &str, authorization: &KeyAuthorization, tls: &Tls) ->
         .map_err(|error| Error::Other(error.into()))
 }
 
-/// Returns the error of a rejected order: the error of a host name, which is more specific, or the
-/// error of the order.
+/// Returns the error of a rejected order: the error of a host name if there is one, because it is
+/// more specific than the error of the order.
 async fn order_error(order: &mut Order, problem_of_order: Option<Problem>) -> Error {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {

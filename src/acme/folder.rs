@@ -88,8 +88,8 @@ impl CertificateFolder {
     }
 }
 
-/// Returns the private key and the certificate of an authority that are stored in a folder, in PEM.
-/// Creates nothing. Blocks the thread.
+/// Returns the stored private key and certificate from an authority, in PEM. Creates nothing.
+/// Blocks the thread.
 pub(crate) fn stored_certificate(
     folder: &Path,
     directory: &str,

@@ -89,8 +89,8 @@ impl CertificateRenewer {
         Ok(keeper)
     }
 
-    /// Loads the stored certificate, if there is one. A certificate that cannot be used is only
-    /// logged, because the first order replaces it.
+    /// Loads the stored certificate, if there is one. An unusable certificate is no error, only a
+    /// log line, because the first order replaces it.
     fn load_stored(&self) {
         let folder = self.folder.path().display();
         let stored = self.folder.certificate();

@@ -22,7 +22,7 @@ pub(super) enum Cookie {
     Language,
 }
 
-/// Maximum length of a cookie's value. Longer values are ignored.
+/// Maximum length of a cookie's value in bytes. The server ignores a longer value.
 const MAX_LENGTH: usize = 4_096;
 /// Maximum length of one part of a split value. Every browser supports a cookie of this length with
 /// its name (RFC 6265, 6.1).
@@ -50,8 +50,8 @@ impl Cookie {
         }
     }
 
-    /// Returns the value that a browser sends. Returns `None` if the browser sends two values,
-    /// because another host may have set one of them.
+    /// Returns the value that a browser sends. Returns `None` if the browser sends the cookie
+    /// twice, because another host of the domain may have set one of the two.
     pub(super) fn read(self, service: &Service, headers: &HeaderMap) -> Option<String> {
         single_value(headers, &self.name(service))
     }

@@ -15,7 +15,7 @@ pub(super) struct ProviderMetadata {
     pub(super) authorization: Url,
     /// The token endpoint, which exchanges a code for tokens.
     pub(super) token: Url,
-    /// The endpoint that returns claims which the ID token does not contain.
+    /// The endpoint that returns claims which the ID token lacks, such as the mail address.
     pub(super) userinfo: Option<Url>,
     /// The address of the provider's signing keys.
     pub(super) jwks: Url,
@@ -28,7 +28,8 @@ pub(super) struct ProviderMetadata {
 }
 
 impl ProviderMetadata {
-    /// Reads a discovery document. Its issuer must be the expected one (Discovery 1.0, 4.3).
+    /// Reads a discovery document. The document must name `issuer` as its issuer (Discovery 1.0,
+    /// 4.3).
     ///
     /// The error names the entry, the expected value and the received value.
     pub(super) fn read(document: &Value, issuer: &str) -> Result<Self, String> {

@@ -16,12 +16,13 @@ static STYLE: LazyLock<String> =
 /// The hash of the style sheet of these pages, in the notation of a content security policy.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| hash(&STYLE));
 
-/// The frame of a page. A template that extends `people/frame.html` has it in its field `frame`.
+/// The data of the template `people/frame.html`. A template that extends it has this data in its
+/// field `frame`.
 pub struct SignInFrame<'f> {
     pub title: &'f str,
     pub language: &'static str,
     pub words: &'static SignInWords,
-    /// The signed-in member, if the frame shows them.
+    /// The signed-in member, whose name the frame shows. `None` if the frame shows no name.
     pub signed_in: Option<&'f SignedIn>,
     /// The address for signing out.
     pub sign_out: String,

@@ -41,7 +41,8 @@ pub struct NewOrganization {
     pub member_name: Option<String>,
 }
 
-/// A member to invite, or an existing member who gets another sign-in link.
+/// The member who gets a sign-in link. If no member of the organization has the mail address, the
+/// member is added.
 #[derive(Debug, Clone)]
 pub struct Invitation {
     pub organization: Uuid,

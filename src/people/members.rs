@@ -70,8 +70,8 @@ pub(super) async fn memberships_of_address(
     permitted(all)
 }
 
-/// Returns the memberships that permit sign-in. If none does, the error contains one restriction:
-/// the one that tells the person most about their next step.
+/// Returns the memberships that permit sign-in. If no membership permits sign-in, the error
+/// contains the restriction that the person can most easily end.
 fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInError> {
     let restriction = |membership: &Membership| {
         validity::sign_in_restriction(&membership.member, &membership.organization.settings)
@@ -87,8 +87,8 @@ fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInError> {
     if !permitted.is_empty() {
         return Ok(permitted);
     }
-    // The person can enroll in two-factor authentication, but cannot make themselves active, so
-    // the reason `TwoFactor` helps more.
+    // The person can enroll in two-factor authentication, but only others can make an inactive
+    // member active. So `TwoFactor` is the more helpful reason.
     let reported = reasons
         .iter()
         .find(|(barred, _)| *barred == SignInRestriction::TwoFactor)

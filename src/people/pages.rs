@@ -79,7 +79,7 @@ struct ChoosePage<'p> {
 }
 
 /// Returns the page on which a person chooses one of their organizations. After the choice, the
-/// browser goes to a path of this service.
+/// browser opens the return path of the sign-in.
 pub(super) fn choose(
     visit: &SignInRequest,
     memberships: &[Membership],
@@ -135,7 +135,8 @@ pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
 struct SignedInPage<'p> {
     frame: SignInFrame<'p>,
     person: SignedInPerson<'p>,
-    /// The address at which the member goes on, if the request had a return path.
+    /// The return path of the request, as the address of a link. `None` if the request had no
+    /// return path.
     go_on: Option<String>,
     sign_out: String,
     form: String,

@@ -30,9 +30,9 @@ use super::refusal::SignInError;
 
 /// Deadline for all requests to the provider within one step of a sign-in.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Deadline for the provider's metadata and keys. It is shorter than [`DEADLINE`]. A concurrent
-/// sign-in waits for the same request; with the shorter deadline, it still sees the failure and
-/// does not send another request.
+/// Deadline for the provider's metadata and keys. Sign-ins that wait for the same fetch have
+/// [`DEADLINE`], which is longer. So they still see a failure of the fetch, and do not send another
+/// request.
 const METADATA_DEADLINE: Duration = Duration::from_secs(7);
 /// Maximum size of a response: 1 MiB.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
@@ -63,8 +63,8 @@ pub struct IdentityProvider {
 /// The HTTP client for requests to the provider.
 struct ProviderClient {
     http: Client,
-    /// Whether the client may use http for addresses on this machine. It may if the issuer is on
-    /// this machine too.
+    /// Whether the client may use http for addresses on this machine. True if the issuer is on this
+    /// machine.
     allows_http: bool,
 }
 
@@ -89,7 +89,7 @@ impl std::fmt::Display for ProviderFailure {
 
 impl std::error::Error for ProviderFailure {}
 
-/// The values with which the browser returns from the provider.
+/// The values that the exchange of a code needs when the browser returns from the provider.
 pub(super) struct ProviderCallback<'a> {
     /// The redirect address of the authorization request.
     pub(super) redirect: &'a str,
@@ -99,8 +99,8 @@ pub(super) struct ProviderCallback<'a> {
 }
 
 impl IdentityProvider {
-    /// Creates the client of a provider. The provider has issued the client id and, if it requires
-    /// one, the client secret.
+    /// Creates the client of a provider. The provider has issued the client id. It has issued a
+    /// client secret only if it requires one.
     pub fn new(
         issuer: &str,
         client_id: &str,

@@ -1,8 +1,8 @@
-//! Validation of return paths: the path to which a browser goes after a sign-in. An attacker may
-//! write the return path in a link. So it must be a path of this service, and no browser or proxy
-//! may read it as another address (rules: members#signing-in, 2).
+//! Validation of return paths. A return path is the path that a browser opens after a sign-in. An
+//! attacker may write the return path in a link. So it must be a path of this service, and no
+//! browser or proxy may read it as another address (rules: members#signing-in, 2).
 
-/// The return path of a sign-in that names none.
+/// The return path of a sign-in whose request names no return path.
 pub const DEFAULT: &str = "/console";
 
 /// Maximum length of a path with its query, in bytes. It has room for an app's authorization

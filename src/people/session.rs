@@ -248,7 +248,7 @@ fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
     });
 }
 
-/// How a member signs in, for the audit log.
+/// How a member signed in. The audit entry of the sign-in contains this.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SignInMethod {
     /// The name of the method: `link`, `provider` or `setup`.
@@ -256,8 +256,8 @@ pub(super) struct SignInMethod {
     pub(super) request_id: Uuid,
 }
 
-/// Begins a session of a member, given by id and data. Returns the session's token. Only the cookie
-/// of the browser may contain the token.
+/// Begins a session of a member. Returns the session's token. Only the cookie of the browser may
+/// contain the token.
 pub(super) fn begin(
     context: &mut Context<'_, '_>,
     (member_id, member): (Uuid, &Member),

@@ -35,7 +35,8 @@ store::statements! {
     FORGET = "delete from setup_ticket where expires_at <= ?1";
     /// A set-up ticket by the hash of its token.
     BY_TOKEN = "select token_hash from setup_ticket where token_hash = ?1 and expires_at > ?2";
-    /// Deletes all set-up tickets. Of two concurrent set-ups, the second finds no ticket.
+    /// Deletes all set-up tickets. So the second of two concurrent set-ups finds no ticket, and
+    /// fails.
     BURN = "delete from setup_ticket returning token_hash, expires_at";
 }
 

@@ -34,7 +34,7 @@ store::statements! {
     /// expiry first.
     MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
         (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2 order by expires_at desc, id desc limit ?3 offset ?4)";
-    /// Finds out whether an organization has a ticket with this token hash.
+    /// Returns a row if an organization has a ticket with this token hash.
     HAS = "select organization_id from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
     /// A ticket by the hash of its token, with its member and their organization.
     BY_TOKEN = "select t.member_id, m.doc, o.id, o.doc, t.return_to from sign_in_ticket t
@@ -53,8 +53,8 @@ const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 /// Lifetime of a ticket in an invitation. It is longer than [`LIFETIME`], because another person
 /// sends the invitation to the member.
 const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
-/// Maximum number of tickets of a member. A new ticket above the maximum replaces the one with the
-/// earliest expiry.
+/// Maximum number of tickets of a member. A new ticket above the maximum deletes the ticket with
+/// the earliest expiry.
 const MAX_TICKETS: i64 = 100;
 /// Maximum number of tickets that the sweep deletes in one transaction. A longer transaction would
 /// delay other work.

@@ -22,11 +22,13 @@ use super::refusal::SignInError;
 use super::reply;
 use super::return_path;
 
-/// Lifetime of a form for a visitor who is not signed in, in seconds.
+/// Lifetime of the cookie with the form secret in seconds. After this time, an open form of a
+/// visitor who is not signed in is refused.
 const FORM_COOKIE_SECONDS: u64 = 3_600;
 /// Length of the secret from which form tokens are derived, in characters.
 const SECRET_LENGTH: usize = 43;
-/// The header in which a browser names the origin of a request (Fetch Metadata).
+/// The header that says whether a request comes from the same site (Fetch Metadata). Only browsers
+/// send it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The purpose for which the form token is derived from the form secret.
 const FORM: &str = "form";
@@ -104,8 +106,9 @@ impl SignInRequest {
         FormSecret { secret, cookie }
     }
 
-    /// Returns the form secret for the page of a ticket. A browser gets the secret of a cookie. For
-    /// other clients, such as link previews, the secret is the ticket itself, without a cookie.
+    /// Returns the form secret for the page of a ticket. For a browser, this is the secret in a
+    /// cookie. For other clients, such as link previews, it is the ticket itself, and no cookie is
+    /// set.
     pub(super) fn ticket_form_secret(&self, ticket: &str) -> FormSecret {
         let is_browser = self.headers.get_all(ACCEPT).iter().any(|kinds| {
             kinds

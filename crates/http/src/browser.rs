@@ -1,6 +1,6 @@
-//! Requests of browsers, and responses for them. The guest's page, the console, the sign-in page and
-//! the consent page use this module. So all of them read forms in the same way, and have the same
-//! security headers. Each has its own [`Policy`].
+//! Requests of browsers, and responses for them. The guest's page, the console, the sign-in page
+//! and the consent page use this module. So all of them read forms in the same way and have the
+//! same security headers. Each page has its own [`Policy`].
 
 mod form;
 
@@ -36,7 +36,7 @@ const NO_PERMISSIONS: &str = "accelerometer=(), autoplay=(), camera=(), display-
      geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), serial=(), \
      usb=(), xr-spatial-tracking=()";
 
-/// The content security policy of a response whose intended policy is not a valid header value.
+/// The content security policy that replaces a policy which is not a valid header value.
 const STRICTEST_POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; form-action 'none'");
 
@@ -59,8 +59,8 @@ pub struct Policy {
 pub enum FormTargets {
     /// This service and these sources.
     Here(Vec<String>),
-    /// Any target. This is for a form that submits to an address which this server has written. The
-    /// response redirects the browser to another service, which may redirect it to unknown targets.
+    /// Any target. Such a form submits to an address of this server. The response redirects the
+    /// browser to another service, such as an OAuth app, which may redirect it to unknown targets.
     Anywhere,
 }
 
@@ -83,8 +83,7 @@ impl Referrer {
 }
 
 impl Policy {
-    /// Returns a policy with these directives about sources. Its forms may only target this
-    /// service.
+    /// Returns a policy with these directives about sources. Forms may only target this service.
     #[must_use]
     pub fn new(loads: impl Into<String>, referrer: Referrer) -> Self {
         Self {

@@ -70,27 +70,28 @@ pub(super) struct ProgressTracker {
     answers: AtomicUsize,
     /// When the client last took a part of a response.
     last_progress: LastEvent,
-    /// The space that the last response has reserved in the outbound buffer. The organization of
-    /// that response decides whether the timeout is shortened.
+    /// The space that the last response has reserved in the outbound buffer. If other responses of
+    /// the same organization wait for space, the short timeout applies.
     reserved_space: Mutex<Weak<OutboundReservation>>,
     /// Whether the connection has streams. Each stream has its own timeout, so the timeout of the
     /// connection is twice as long.
     has_streams: AtomicBool,
 }
 
-/// The progress timeout of a response.
+/// The progress timeouts: how long a response may wait while its client reads none of it.
 #[derive(Clone)]
 pub(super) struct ProgressLimits {
-    /// The usual timeout.
+    /// The timeout at other times than those of `short`.
     pub usual: Duration,
-    /// The shortened timeout.
+    /// The timeout while others wait for a connection slot or for space in the outbound buffer, and
+    /// during shutdown.
     pub short: Duration,
-    /// The outbound buffer, which decides whether the timeout is shortened.
+    /// The outbound buffer, which decides which of the two timeouts applies.
     pub outbound: Arc<OutboundBuffer>,
 }
 
 impl ProgressTracker {
-    /// Waits until a response has made no progress for as long as the timeout.
+    /// Waits until the client has read nothing of a pending response during the timeout.
     pub(super) async fn until_stalled(&self, limits: &ProgressLimits) {
         let mut changes = limits.outbound.changes();
         loop {
@@ -153,7 +154,8 @@ impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
 /// The header that tells browsers to use only TLS for this host, for a year.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// The interface, as one connection uses it.
+/// Passes the requests of one connection to the interface, and tracks the progress of their
+/// responses.
 pub(super) struct ConnectionService {
     pub interface: Interface,
     /// Whether the connection is encrypted.
@@ -281,8 +283,8 @@ impl Drop for Sending {
     }
 }
 
-/// The body of a response. On a stream, the body ends only after all of it is written to the
-/// connection. Until then, the stream can be aborted, which drops the unsent chunks.
+/// The body of a response. On an HTTP/2 stream, the body ends only after all its chunks are written
+/// to the connection. Until then, the stream can be aborted, which drops the unsent chunks.
 pub(super) struct Outgoing {
     body: Body,
     sending: Arc<Sending>,

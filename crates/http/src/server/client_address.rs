@@ -199,7 +199,8 @@ mod tests {
     }
 
     proptest! {
-        /// A proxy appends the address that it sees, so entries that the client sends do not count.
+        /// A proxy appends the address that it sees. So the entries that a client sends do not
+        /// change the result.
         #[test]
         fn what_the_proxy_appends_counts(sent in "[ -~]{0,60}") {
             let line = format!("{sent}, 203.0.113.7");

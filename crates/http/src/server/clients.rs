@@ -32,7 +32,8 @@ impl Clients {
         }
     }
 
-    /// Counts a request of a client. Returns `None` if the client already has too many.
+    /// Counts a request of a client. Returns `None` if the client already has the maximum number of
+    /// requests in progress.
     pub(super) fn count_request(self: &Arc<Self>, address: IpAddr) -> Option<CountedRequest> {
         let mut in_progress = self
             .in_progress

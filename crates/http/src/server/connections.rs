@@ -59,8 +59,9 @@ const MAX_BUFFER: usize = 64 << 10;
 /// with a body that arrives faster than the server reads it. Large buffers between small ones also
 /// prevent the C library from returning freed memory.
 const MAX_READ: usize = (8 << 10) - 1;
-/// The maximum number of header fields, and the maximum size of an HTTP/2 header list in bytes. The
-/// surface has lower limits, and its responses explain them.
+/// The maximum number of header fields, and the maximum size of an HTTP/2 header list in bytes.
+/// Above them, the HTTP library responds with an empty 431. The surface has lower limits, and its
+/// 431 explains them.
 const MAX_HEADERS: usize = 256;
 const MAX_HEADER_LIST: u32 = 64 << 10;
 /// The maximum number of bytes of an HTTP/2 stream that the server buffers until the client has
@@ -70,8 +71,8 @@ const SEND_BUFFER: usize = 64 << 10;
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 /// Time in which a connection may end normally after the server has asked the client to close it.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Delay between the last accepted connection and closing the idle ones. In this time the server
-/// reads requests that have already arrived.
+/// Delay at shutdown between the last accepted connection and the closing of idle connections. In
+/// this time the server reads requests that have already arrived.
 const READ_DELAY: Duration = Duration::from_millis(100);
 /// Delay after a failed accept, for example when there are no free file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
@@ -270,8 +271,8 @@ impl Connections {
         });
     }
 
-    /// Registers a connection. Returns `None` if its address is at the limit and has no idle
-    /// connection.
+    /// Registers a connection. Returns `None` if its address has the maximum number of connections
+    /// and none of them is idle.
     fn enter(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionEntry> {
         let address = network(peer);
         let mut open = self.open();
@@ -527,8 +528,8 @@ impl Activity {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// Waits until no request has been in progress for `duration`. Time before `since` does not
-    /// count.
+    /// Waits until no request has been in progress for `duration`. The wait begins at `since` at
+    /// the earliest.
     async fn until_idle_for(&self, duration: Duration, since: Option<Instant>) {
         loop {
             let now = Instant::now();
@@ -552,7 +553,7 @@ impl Activity {
             if self.is_idle() {
                 return;
             }
-            // A request arrived before the connection could close, so the connection stays open.
+            // A request arrived before the connection was closed, so the connection stays open.
             self.is_dismissed.store(false, Ordering::Relaxed);
         }
     }

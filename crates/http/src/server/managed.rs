@@ -1,5 +1,5 @@
-//! A certificate that the process obtains and renews itself. Also answers the challenges of the
-//! certificate authority (TLS-ALPN-01, RFC 8737).
+//! A certificate that the process obtains and renews itself, and the answers to the challenges of
+//! the certificate authority (TLS-ALPN-01, RFC 8737).
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

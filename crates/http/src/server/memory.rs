@@ -6,14 +6,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Interval of checks of the amount of work. Memory is returned at most two intervals after the end
-/// of a burst of work.
+/// Interval of the checks of [`Work`]. Memory is returned at most two intervals after the end of a
+/// burst of requests.
 const INTERVAL: Duration = Duration::from_secs(4);
 /// Bytes of work ([`Work`]) after which memory is returned. After less work, there is too little
-/// free memory to justify a visit to every heap.
+/// free memory to justify the search of every heap.
 const MIN_WORK: u64 = 1 << 20;
-/// Bytes of work that each ended connection counts as, in addition to the bytes that its client
-/// sent.
+/// Bytes that each ended connection adds to the work for its own objects, besides the bytes that
+/// its client sent.
 const WORK_PER_CONNECTION: u64 = 16 << 10;
 
 /// The work since memory was last returned: the bytes that clients sent, and
@@ -35,8 +35,8 @@ impl Work {
 
     /// Repeatedly returns memory to the system. Never ends.
     pub(super) async fn return_memory(&self) {
-        // At the last check of a burst, the bodies of the burst may still be in use. Memory is
-        // therefore returned once more at the next check.
+        // At the last check of a burst, its bodies may still be in use. So memory is returned once
+        // more at the next check.
         let mut is_due_again = false;
         loop {
             tokio::time::sleep(INTERVAL).await;

@@ -27,13 +27,13 @@ pub struct Limits {
     /// Proxies whose forwarding headers the server trusts. For a client behind such a proxy, the
     /// server limits requests in progress instead of connections.
     pub trusted_proxies: TrustedProxies,
-    /// How long a connection may be without a request. It also limits the time to read the headers
-    /// of a request, and the time of a TLS handshake.
+    /// How long a connection may be without a request. The same limit applies to reading the
+    /// headers of a request, and to a TLS handshake.
     pub idle: Duration,
     /// The progress timeout: how long a response may wait while the client reads none of it.
     pub progress_timeout: Duration,
-    /// The progress timeout while other responses wait for space in `outbound_bytes`, and during
-    /// shutdown.
+    /// The progress timeout while others wait for a connection slot or for space in
+    /// `outbound_bytes`, and during shutdown.
     pub short_progress_timeout: Duration,
     /// The maximum total size of the responses that wait to be sent, in bytes.
     pub outbound_bytes: u64,

@@ -183,7 +183,8 @@ impl Tls {
             Err(error) => Err((error, socket)),
         };
         match outcome {
-            // The handshake was the answer to the challenge. No request follows.
+            // The certificate in this handshake was the answer to the challenge. No request
+            // follows.
             Ok(mut stream) if stream.get_ref().1.alpn_protocol() == Some(CHALLENGE_PROTOCOL) => {
                 tracing::info!("a certificate authority has fetched the answer to its challenge");
                 drop(tokio::time::timeout(close_timeout, stream.shutdown()).await);

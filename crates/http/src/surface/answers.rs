@@ -1,4 +1,5 @@
-//! Responses with an `ETag`: 304 if the client has the same state, and cached compressed forms.
+//! Responses with an `ETag`: 304 if the client already has the answer, and compressed forms from
+//! memory.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,10 +19,10 @@ use engine::pipeline::{Body as Answered, CODINGS, coded};
 /// The minimum size of a response that is compressed, in bytes.
 const MIN_COMPRESSED_SIZE: usize = 1_024;
 
-/// The states that a client already has, and whether it accepts gzip, as its headers say.
+/// What a client's headers say about caching and compression.
 #[derive(Debug, Default)]
 pub(super) struct ClientPreferences {
-    /// The tags of the states that the client has.
+    /// The tags in `If-None-Match`: those of the answers that the client already has.
     etags: Vec<String>,
     takes_gzip: bool,
 }
@@ -41,8 +42,8 @@ impl ClientPreferences {
         }
     }
 
-    /// Returns whether the client has the state with this tag. Compares tags weakly (RFC 9110,
-    /// 13.1.2), and ignores the coding of the earlier response.
+    /// Returns whether the client has the answer with this tag. Compares tags weakly (RFC 9110,
+    /// 13.1.2), and ignores whether the earlier response was compressed.
     fn has(&self, etag: &str) -> bool {
         self.etags.iter().any(|tag| {
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
@@ -51,8 +52,8 @@ impl ClientPreferences {
     }
 }
 
-/// Changes the tag of a compressed response, because its bytes differ from those of the plain
-/// response.
+/// Adds the coding, such as `gzip`, to the tag of a compressed response, because its bytes differ
+/// from those of the plain response.
 pub(super) fn add_coding_to_etag(headers: &mut HeaderMap) {
     let Some(coding) = headers
         .get(CONTENT_ENCODING)
@@ -68,8 +69,8 @@ pub(super) fn add_coding_to_etag(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns the response to a read whose answer has this `ETag`: 304 if the client has the same
-/// state.
+/// Returns the response to a read whose answer has this `ETag`: 304 if the client already has the
+/// answer.
 pub(super) fn read_response(
     body: Answered,
     etag: HeaderValue,
@@ -93,7 +94,7 @@ pub(super) fn read_response(
     }
 }
 
-/// Returns a response that is the same for every client.
+/// Returns a JSON response that is the same for every client, or 304 if the client already has it.
 pub(super) async fn shared_response(
     text: &CompressedText,
     etag: HeaderValue,
@@ -135,7 +136,8 @@ fn chunked<const N: usize>(chunks: [Bytes; N]) -> Response {
         .into_response()
 }
 
-/// A body of several chunks, which are not copied into one. Its length is known.
+/// A body of several chunks, which are sent without being copied into one text. Its length is
+/// known.
 struct ChunkedBody {
     chunks: VecDeque<Bytes>,
     remaining: u64,

@@ -97,7 +97,7 @@ async fn encode<C: AsyncWrite + Unpin>(
     mut coder: C,
     into_bytes: impl Fn(C) -> Vec<u8>,
 ) -> std::io::Result<Bytes> {
-    /// The number of bytes that are coded before the task yields to others on its thread.
+    /// The number of bytes that are compressed before the task yields to other tasks of its thread.
     const CHUNK_SIZE: usize = 1 << 16;
     for chunk in bytes.chunks(CHUNK_SIZE) {
         coder.write_all(chunk).await?;

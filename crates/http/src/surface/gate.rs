@@ -14,7 +14,7 @@ use url::Url;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 
-/// A function that decides on a request under a host other than the public URL's.
+/// A function that decides how a request under a host other than the public URL's is handled.
 pub type Gate = fn(Arc<Service>, HostRequest) -> BoxFuture<'static, Result<GateDecision>>;
 
 /// A request under a host other than the public URL's.
@@ -50,8 +50,8 @@ impl HostGate {
         Self { gate, public_host }
     }
 
-    /// Calls the gate if the request has another host. IP addresses and requests without a host
-    /// pass.
+    /// Calls the gate if the request has another host. A request whose host is an IP address, or
+    /// that names no host, passes without a call.
     pub(super) async fn admit(
         &self,
         service: &Arc<Service>,

@@ -1,5 +1,5 @@
-//! The processing before and after every route: request id, limits, compression, log. It runs once
-//! around all routes instead of around each route.
+//! The processing before and after every route: request id, limits, compression, log. It is one
+//! layer around all routes instead of a layer around each route.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -51,10 +51,10 @@ const MAX_HEADERS: usize = 100;
 /// Marks the responses of routes that are exempt from some processing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RouteExemption {
-    /// Small or shared responses, and health checks: not counted in the outbound buffer.
+    /// Small or shared responses, and health checks. They are not counted in the outbound buffer.
     Shared,
-    /// Responses for browsers of every origin, with their own headers: not counted and not
-    /// compressed.
+    /// Responses for browsers of every origin, with their own headers. They are not counted in the
+    /// outbound buffer and not compressed.
     Open,
 }
 
@@ -82,7 +82,7 @@ impl Interface {
     /// Returns the paths of all routes, with `{…}` for variable parts.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
-        // Only the router's debug text contains its paths.
+        // The router has no method that lists its paths. Its debug text contains them.
         let debug_text = format!("{:?}", self.routes);
         let quoted_texts = debug_text.split('"').skip(1).step_by(2);
         let paths =
@@ -265,8 +265,9 @@ fn should_compress_response(response: &Response) -> bool {
         && CompressionPredicate.should_compress(response)
 }
 
-/// Compresses a response while it is sent, in a coding that the client accepts. Responses without
-/// compression skip this function, because the layer would give them the state of every encoder.
+/// Compresses a response while it is sent, in a coding that the client accepts. Responses that are
+/// not compressed skip this function, because the compression layer would allocate the state of
+/// every encoder for them.
 async fn compress(accepted_codings: Vec<HeaderValue>, response: Response) -> Response {
     let mut request = http::Request::new(());
     for value in accepted_codings {
@@ -288,11 +289,12 @@ async fn compress(accepted_codings: Vec<HeaderValue>, response: Response) -> Res
     response.map(Body::new)
 }
 
-/// Counts a response in the outbound buffer, by its size before compression. The compressed size is
-/// unknown, and the buffer contains the uncompressed data.
+/// Reserves space for a response in the outbound buffer, by its size before compression. The
+/// compressed size is not known yet.
 ///
-/// Many requests can be admitted before the first of them gets its response. A large response to a
-/// read is therefore refused if there is no space for it. The result of a write is always sent.
+/// Many requests can be admitted before the first of them gets its response. So a large response to
+/// a read becomes a 503 if there is no space for it. The response to a write is always sent,
+/// because the write is done.
 fn reserve_space(service: &Service, mut response: Response, is_read: bool, id: Uuid) -> Response {
     let share = response
         .extensions()

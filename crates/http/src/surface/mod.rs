@@ -1,5 +1,5 @@
 //! The surfaces that are generated from the list of operations: HTTP routes, tools and the OpenAPI
-//! documents. Also the pages beside them.
+//! documents. This module also serves the API reference page.
 
 mod answers;
 mod compressed;

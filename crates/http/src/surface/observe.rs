@@ -84,7 +84,8 @@ impl Metrics {
 
     /// Returns the metrics as Prometheus text.
     pub(super) async fn render(&self, service: &Arc<Service>) -> String {
-        // The load of the store is read first, so that it does not include the queries below.
+        // The load of the store is read before the gauges of modules, whose queries would add to
+        // it.
         let load = service.store.load();
         let module_gauges = gauges_of_modules(service).await;
         let mut text = self.0.render();
@@ -210,8 +211,8 @@ async fn gauges_of_modules(service: &Arc<Service>) -> Vec<Gauge> {
     gauges
 }
 
-/// The metrics of an operation and a status. They are cached, because a look-up by name costs as
-/// much as the measurement.
+/// The metrics of an operation and a status. They are cached, because finding a metric by its name
+/// costs as much as the measurement.
 #[derive(Clone)]
 struct RequestMetrics {
     requests: Counter,

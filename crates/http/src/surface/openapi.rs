@@ -135,7 +135,8 @@ pub fn publish(value: &mut Value) {
                 *value = published;
                 return;
             }
-            // Conditions contain fields of the schema around them, which linters report as errors.
+            // Linters report conditions as errors, because a condition names fields of the schema
+            // around it.
             for condition in ["if", "then", "else"] {
                 map.remove(condition);
             }
@@ -173,7 +174,7 @@ fn remove_unused_components(document: &mut Value) {
                 is_done &= components.len() == before;
             }
         }
-        // A component that was removed may have had the only reference to another component, so the
+        // A removed component may have contained the only reference to another component, so the
         // loop searches again.
         if is_done {
             return;
@@ -252,8 +253,8 @@ fn describe(app: &'static App, surface: Surface) -> (Vec<OperationSchemas>, Map<
     (described, schemas)
 }
 
-/// Replaces each inline copy of a named schema by a reference, at any depth. The copy may have a
-/// different description.
+/// Replaces each inline copy of a named schema by a reference, at any depth. A copy equals the
+/// schema, but may have an additional description.
 fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>) {
     let is_copy = |named: &&Named| match (&named.schema, &*schema) {
         (Value::Object(expected), Value::Object(copy)) => {
@@ -296,7 +297,7 @@ fn subject(operation: &'static Operation) -> &'static str {
     }
 }
 
-/// Returns a subject as the title of a section: with spaces and a capital letter.
+/// Returns a subject as the title of a section, such as `Guest links` for `guest-links`.
 fn tag(subject: &str) -> String {
     capitalize(&subject.replace('-', " "))
 }
@@ -357,7 +358,8 @@ impl OperationSchemas {
         entry
     }
 
-    /// Returns the fields of the input, and whether each is required.
+    /// Returns the name and the schema of each field of the input, and whether the field is
+    /// required.
     fn fields(&self) -> impl Iterator<Item = (&String, &Value, bool)> {
         let fields = self.input["properties"].as_object().into_iter().flatten();
         fields.map(|(name, schema)| (name, schema, is_required(&self.input, name)))

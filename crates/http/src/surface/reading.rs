@@ -60,7 +60,7 @@ impl BodyProgress {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Returns whether there was no memory for the body.
+    /// Returns whether the body was refused because there was no memory for it.
     pub(super) fn is_refused(&self) -> bool {
         self.refusal.is_refused()
     }

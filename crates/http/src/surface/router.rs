@@ -84,7 +84,7 @@ pub struct Peer(pub IpAddr);
 /// Routes other than those of operations.
 #[derive(Default)]
 pub struct OtherRoutes {
-    /// Routes that follow the rules of the interface.
+    /// Routes with the same processing as operations: CORS, limits and the 404 response.
     pub within: Vec<Router>,
     /// Routes for browsers of every origin. They set their own CORS headers.
     pub open: Vec<Router>,
@@ -112,7 +112,8 @@ pub fn router(
         };
         add(&path);
         if operation.surface == Surface::Guest {
-            // Clients append relative paths to a stay's link, and the relative path may be empty.
+            // A client that appends an empty relative path to a stay's link requests the path with
+            // a slash at its end.
             add(&format!("{path}/"));
         }
     }
@@ -372,7 +373,8 @@ pub fn refuse(error: &Error, id: Uuid) -> Response {
     response
 }
 
-/// Logs and returns an error of a route that is not an operation, but has a name like an operation.
+/// Returns an error in the envelope, and logs it under the name `operation`. For routes that are
+/// not operations, but have a name in the log.
 #[must_use]
 pub fn refuse_as(operation: &str, error: &Error, id: Uuid) -> Response {
     pipeline::log_failure(error, operation, id);
@@ -445,7 +447,7 @@ fn methods(app: &App, path: &str) -> Vec<String> {
     methods.into_iter().collect()
 }
 
-/// Returns 404 that refers to `/docs` instead of suggesting a route.
+/// Returns 404 with a reference to `/docs` instead of a suggested route.
 pub async fn not_found(request: HttpRequest) -> Response {
     route_not_found(&request, "The routes are described at /docs.")
 }
@@ -480,7 +482,7 @@ fn documents(service: &Arc<Service>) -> Router<Arc<Service>> {
         });
         let documents = Arc::new(with_webhooks);
         let handler = move |headers: HeaderMap, RawQuery(query): RawQuery| async move {
-            // Some client generators treat webhooks as operations, so a client can omit them.
+            // Some client generators treat webhooks as operations. So `?webhooks=false` omits them.
             let omits_webhooks = query.is_some_and(|query| {
                 form_urlencoded::parse(query.as_bytes())
                     .any(|(name, value)| name == "webhooks" && value == "false")

@@ -29,7 +29,7 @@ use engine::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
 
 /// The time that a client has to send a message.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
-/// How long an authentication remains valid while a message arrives.
+/// If a message takes at least this time to arrive, its caller is authenticated again.
 const AUTHENTICATION_LIFETIME: Duration = Duration::from_millis(100);
 /// The header with the version of the protocol.
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -103,7 +103,7 @@ impl MessageAuthentication {
     }
 }
 
-/// A malformed message, in the form in which the protocol reports it.
+/// The JSON-RPC error for a malformed message.
 struct Fault {
     code: ErrorCode,
     message: String,
@@ -140,8 +140,8 @@ impl Fault {
     }
 }
 
-/// Admits a request with a valid credential and a well-formed message, within the rate limit. The
-/// pipeline counts tool calls later.
+/// Admits a request with a valid credential and a well-formed message, within the rate limit. Tool
+/// calls are counted by the pipeline instead.
 pub(super) async fn admit(
     State(authentication): State<Arc<MessageAuthentication>>,
     request: HttpRequest,
@@ -278,8 +278,8 @@ async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unre
     if !essence.trim().eq_ignore_ascii_case("application/json") {
         return invalid_request("the content type must be application/json".into());
     }
-    // The protocol library refuses forms of `Content-Type` and `Accept` that clients send. Both
-    // headers are therefore replaced by a form that the library accepts.
+    // The protocol library refuses some values of `Content-Type` and `Accept` that clients send. So
+    // both headers are replaced by values that the library accepts.
     *kind = JSON;
     if takes_json(&parts.headers) {
         parts.headers.insert(ACCEPT, JSON_AND_EVENTS);
@@ -338,8 +338,8 @@ fn id(message: &Value) -> Value {
 /// The first version of the protocol without `initialize`.
 const FIRST_STATELESS_VERSION: &str = "2026-07-28";
 
-/// Returns whether a message requests a session in a version that has none. Versions are dates, so
-/// they are compared as text.
+/// Returns whether a message requests a session in a version of the protocol without sessions.
+/// Versions are dates, so they are compared as text.
 fn requests_session(headers: &HeaderMap, message: &Value) -> bool {
     let header_version = headers
         .get(PROTOCOL_VERSION)

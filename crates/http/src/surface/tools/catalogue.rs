@@ -26,7 +26,7 @@ impl Catalogue {
         )
     }
 
-    /// Returns the tools of a selection for which the caller has permission.
+    /// Returns the tools of a selection that the caller has the permission to call.
     pub(super) fn listed(
         &self,
         selection: &Selection,

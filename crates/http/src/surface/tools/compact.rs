@@ -8,17 +8,17 @@
 
 use serde_json::{Map, Value, json};
 
-/// If an object has more fields than this, and all are enums, the schema describes them by one
-/// common enum.
+/// If an object has more fields than this, and every field is an enum, the compact schema has one
+/// common enum for all of them.
 const MAX_SEPARATE_ENUMS: usize = 8;
-/// The keywords that are copied.
+/// The keywords that a compact schema copies.
 const COPIED_KEYWORDS: [&str; 5] = ["type", "enum", "const", "default", "required"];
-/// The formats that are copied. UUIDs need no format, because their description says that they are
-/// ids.
+/// The formats that a compact schema copies. UUIDs need no format, because their description says
+/// that they are ids.
 const COPIED_FORMATS: [&str; 2] = ["date", "date-time"];
 
-/// The tool that creates the object which another tool updates. Its schema describes the fields;
-/// the schema of the other tool refers to it.
+/// The tool that creates the object which another tool updates. The schema of the creating tool
+/// describes the fields, and the schema of the updating tool refers to it.
 pub(super) struct CreatingTool {
     pub(super) tool: &'static str,
     pub(super) fields: Value,
@@ -53,8 +53,8 @@ struct CompactSchema {
 }
 
 impl CompactSchema {
-    /// Returns the schema of an update: the fields that the creating tool does not describe, and
-    /// for the others a reference to that tool.
+    /// Returns the schema of an update: the fields that the creating tool does not describe, and a
+    /// reference to that tool for the other fields.
     fn change(
         &self,
         data: &Value,
@@ -155,7 +155,7 @@ impl CompactSchema {
         split_types(result)
     }
 
-    /// Returns the compact value of a keyword, or `None` if nothing remains.
+    /// Returns the compact value of a keyword. Returns `None` for an empty list of required fields.
     fn plain(&self, name: &str, value: &Value) -> Option<Value> {
         let is_included =
             |value: &&Value| self.takes_null || (!value.is_null() && *value != "null");
@@ -171,7 +171,8 @@ impl CompactSchema {
         })
     }
 
-    /// Writes a choice of constants as an enum, and a nullable schema as the schema itself.
+    /// Writes a choice of constants as an enum, and a choice between null and a schema as that
+    /// schema.
     fn add_branches(&self, shapes: &str, branches: &[Value], result: &mut Map<String, Value>) {
         let non_null_branches: Vec<_> = branches
             .iter()
@@ -239,8 +240,8 @@ fn branch(schema: &Map<String, Value>, kind: &Value) -> Value {
     branch.into()
 }
 
-/// Returns the union of the enums of many fields, or `None` if there are few fields or one has no
-/// enum.
+/// Returns the union of the enums of all fields. Returns `None` if there are at most
+/// [`MAX_SEPARATE_ENUMS`] fields, or if a field has no enum.
 fn common_enum(fields: &Map<String, Value>) -> Option<Value> {
     let lists: Option<Vec<_>> = fields
         .values()

@@ -52,7 +52,7 @@ impl Handler {
     }
 }
 
-/// Returns a value that the middleware has attached to the request.
+/// Returns a value that a layer around this handler has attached to the HTTP request.
 fn extension_of<T: Clone + Send + Sync + 'static>(
     context: &RequestContext<RoleServer>,
 ) -> Option<T> {

@@ -27,7 +27,7 @@ use engine::pipeline::Service;
 
 /// The path of all tools.
 pub const PATH: &str = "/mcp";
-/// The path of the tools that only read.
+/// The path of the tools that change nothing.
 const READ_ONLY_PATH: &str = Resource::McpReadOnly.path();
 /// The maximum size of a message in bytes.
 const BODY_LIMIT: usize = 1 << 20;
