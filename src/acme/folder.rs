@@ -88,8 +88,8 @@ impl CertificateFolder {
     }
 }
 
-/// Returns the stored private key and certificate from an authority, in PEM. Creates nothing.
-/// Blocks the thread.
+/// Returns the stored private key and certificate from an authority, in PEM. Does not create or
+/// lock the folder. Blocks the thread.
 pub(crate) fn stored_certificate(
     folder: &Path,
     directory: &str,

@@ -301,8 +301,8 @@ impl PageRequest {
         )
     }
 
-    /// Returns the cached page with this key, if it was rendered from this state of the guest's
-    /// view.
+    /// Returns the cached page with this key, if it was rendered from the guest's view with the
+    /// `ETag` in `state`.
     pub fn cached_page(&self, key: &str, state: Option<&HeaderValue>) -> Option<Arc<CachedPage>> {
         let pages = self.service.app_state.extension::<PageCache>()?;
         pages
@@ -310,7 +310,7 @@ impl PageRequest {
             .filter(|page| state == Some(&page.state))
     }
 
-    /// Caches a page that was rendered from this state of the guest's view.
+    /// Caches a page that was rendered from the guest's view with the `ETag` in `state`.
     pub fn cache_page(&self, key: Box<str>, page_stay: &PageStay, state: HeaderValue, html: &str) {
         if let (Some(pages), false) = (
             self.service.app_state.extension::<PageCache>(),

@@ -131,7 +131,7 @@ async fn shown(
 }
 
 /// Responds with a page that contains no form. Returns the cached page if it was rendered from the
-/// current state. Otherwise renders the page.
+/// current guest view. Otherwise renders the page.
 async fn read(
     State(service): PageService,
     params: PathParams,

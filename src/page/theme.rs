@@ -67,8 +67,8 @@ impl Rgb {
         one.max(other) / one.min(other)
     }
 
-    /// Mixes this colour with another one. The share of the other colour in the result is `parts /
-    /// of`.
+    /// Mixes this colour with another one. The other colour has the share `parts` of `of`, such as
+    /// 3 of 4.
     fn mixed(self, other: Self, parts: u8, of: u8) -> Self {
         let (parts, of) = (u16::from(parts.min(of)), u16::from(of));
         let mut mixed = self.0;

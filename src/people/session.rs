@@ -32,7 +32,7 @@ store::statements! {
     /// Deletes the oldest sessions of a member who has more sessions than the maximum.
     MAKE_ROOM = "delete from member_session where organization_id = ?1 and id in
         (select id from member_session where organization_id = ?1 and member_id = ?2 order by created_at desc, id desc limit ?3 offset ?4)";
-    /// Sets the last use of a session.
+    /// Sets the time of the last use of a session.
     NOTE_USE = "update member_session set used_at = ?3 where organization_id = ?1 and id = ?2 and used_at < ?3";
     /// Deletes the session of a member who signs out.
     LEAVE = "delete from member_session where organization_id = ?1 and id = ?2";
@@ -42,7 +42,7 @@ store::statements! {
     OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2";
     /// Deletes a batch of an organization's sessions that have reached their maximum lifetime.
     REMOVE_OLD = engine::some_old!("member_session", "id", "created_at");
-    /// Sessions that have been unused for too long.
+    /// Sessions whose last use is too long ago.
     IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2";
     /// Deletes a batch of an organization's sessions that have been unused for too long.
     REMOVE_IDLING = engine::some_old!("member_session", "id", "used_at");

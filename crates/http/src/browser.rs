@@ -54,7 +54,8 @@ pub struct Policy {
     pub referrer: Referrer,
 }
 
-/// The permitted targets of the forms of a page. A browser also checks each redirect of a form.
+/// The permitted targets of the forms of a page. A browser also checks the targets of redirects
+/// that follow a form.
 #[derive(Debug, Clone)]
 pub enum FormTargets {
     /// This service and these sources.

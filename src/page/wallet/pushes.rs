@@ -133,7 +133,8 @@ impl PassPushes {
         }
     }
 
-    /// Builds a pass, and records whether its content has changed.
+    /// Builds a pass. If its content differs from the recorded content, records the change, which
+    /// makes pushes due.
     async fn check_pass(
         &self,
         RegisteredPassState { pass, revisions }: RegisteredPassState,

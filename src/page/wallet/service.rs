@@ -344,7 +344,8 @@ async fn open(
     })
 }
 
-/// Returns the current content of a pass. Before that, records whether the content has changed.
+/// Builds the current content of a pass. If the content differs from the recorded content, records
+/// the change and its time.
 pub(super) async fn current(
     service: &Arc<Service>,
     request: &mut PageRequest,

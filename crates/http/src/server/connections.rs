@@ -417,8 +417,8 @@ impl Drop for ConnectionEntry {
     }
 }
 
-/// Asks up to `count` of the longest idle connections to close. Returns whether there was an idle
-/// connection.
+/// Asks the connections that have been idle the longest to close, at most `count`. Returns whether
+/// there was an idle connection.
 fn dismiss<'a>(activities: impl Iterator<Item = &'a Arc<Activity>>, count: usize) -> bool {
     let is_dismissible = |activity: &&Arc<Activity>| {
         activity.is_idle() && !activity.is_dismissed.load(Ordering::Relaxed)

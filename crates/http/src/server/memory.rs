@@ -33,7 +33,7 @@ impl Work {
         self.0.fetch_add(WORK_PER_CONNECTION, Ordering::Relaxed);
     }
 
-    /// Repeatedly returns memory to the system. Never ends.
+    /// Returns free memory to the system after each burst of work. Never ends.
     pub(super) async fn return_memory(&self) {
         // At the last check of a burst, its bodies may still be in use. So memory is returned once
         // more at the next check.

@@ -120,14 +120,14 @@ impl Tls {
         }
     }
 
-    /// Reads a certificate chain and its key from one PEM text, and returns the facts about the
-    /// certificate.
+    /// Reads a certificate chain and its key from one PEM text. Returns the names and the validity
+    /// of the certificate.
     pub fn examine_pem(pem: &[u8]) -> Result<CertificateFacts, String> {
         certified_key(pem).map(|(facts, _)| facts)
     }
 
-    /// Reads a certificate and its key, and returns the facts about the certificate. Blocks the
-    /// thread.
+    /// Reads a certificate and its key from two files. Returns the names and the validity of the
+    /// certificate. Blocks the thread.
     pub fn examine(certificate: &Path, key: &Path) -> Result<CertificateFacts, String> {
         let pair = Pair::read(certificate, key)?;
         Ok(CertificateFacts {
