@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 /// The name of the file with the account and its key.
 const ACCOUNT: &str = "account.json";
 /// The name of the file with the private key and the certificate chain. Both are in one file, so
-/// that the key always belongs to the certificate.
+/// that the key always matches the certificate.
 const CERTIFICATE: &str = "certificate.pem";
 /// The name of the file that a process locks while it uses the folder.
 const LOCK: &str = "lock";

@@ -166,8 +166,8 @@ impl CertificateRenewer {
         let pem = format!("{key}{chain}");
         let certificate = Tls::examine_pem(pem.as_bytes())
             .map_err(|error| format!("the certificate that was issued {error}"))?;
-        // The certificate is stored before its use. If storing fails, this order fails, because
-        // each restart would otherwise order another certificate.
+        // The certificate is stored before its use. If storing fails, this order fails. Otherwise
+        // each restart would order another certificate.
         let folder = self.folder.clone();
         let text = pem.clone();
         let result = tokio::task::spawn_blocking(move || folder.store_certificate(&text)).await;

@@ -129,7 +129,7 @@ impl FlatPosition {
     }
 
     /// Returns a map link to shops near the flat that rent out cots and prams. The link does not
-    /// name a company, because no single company serves every city.
+    /// name a company, because no company has shops in every city.
     #[must_use]
     pub fn baby_gear(&self) -> String {
         link(

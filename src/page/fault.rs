@@ -1,5 +1,5 @@
-//! The faults of a form, each with its form field. The page finds some of them, such as missing
-//! values. The operation reports the others.
+//! The faults of a form, each with its form field. The page itself finds faults such as missing
+//! values and unknown fields. The operation reports the invalid values.
 
 use crate::guest::StepView;
 use crate::words::{Words, fill};

@@ -29,8 +29,9 @@ struct StepPage<'v> {
     /// The message of the staff who sent the step back for changes.
     sent_back: Option<&'v str>,
     note: Option<&'static str>,
-    /// A built-in sentence about the step: that its agreement is signed elsewhere, or what happens
-    /// in a step of this type. A description by the host replaces the latter.
+    /// A built-in sentence about the step. If the host has written no description, the sentence
+    /// explains the type of the step. If an agreement has no text, the sentence says where the
+    /// guest signs it.
     sentence: Option<&'static str>,
     progress: Option<ProgressCard<'v>>,
     /// The name and the amount of each fee.

@@ -37,7 +37,7 @@ pub struct UploadedFile<'v> {
     pub kind: Option<String>,
     /// The address of the image; `None` if browsers cannot show files of this type.
     pub thumbnail: Option<String>,
-    /// The address that removes the file, and the label of the button that does so.
+    /// The address that removes the file, and the label of the button that sends a form to it.
     pub remove: Option<(String, String)>,
 }
 

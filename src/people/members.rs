@@ -87,8 +87,8 @@ fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInError> {
     if !permitted.is_empty() {
         return Ok(permitted);
     }
-    // The person can enroll in two-factor authentication, but only others can make an inactive
-    // member active. So `TwoFactor` is the more helpful reason.
+    // The person can enroll in two-factor authentication, but only another member or the platform
+    // can make an inactive member active. So `TwoFactor` is the more helpful reason.
     let reported = reasons
         .iter()
         .find(|(barred, _)| *barred == SignInRestriction::TwoFactor)

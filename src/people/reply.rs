@@ -16,9 +16,9 @@ use vestibule_http::browser::{self, FormTargets, Policy, Referrer};
 
 pub(super) use vestibule_http::browser::{rendered, with_cookies};
 
-/// A function that a module registers if its pages redirect to other sites. For the path of such a
-/// page, the function returns the address of the other site, as a source for `form-action` of a
-/// content security policy.
+/// A function that a module registers if its pages redirect to other sites. The argument is the
+/// path of a page. If that page redirects to another site, the function returns the site as a
+/// source for `form-action` of a content security policy.
 ///
 /// A sign-in form can lead to such a page. Browsers check every redirect after a form against the
 /// policy, so the policy of the sign-in form must allow the other site.

@@ -25,8 +25,8 @@ struct SetupField {
     error: Option<&'static str>,
     /// The ids of the elements that describe the input (`aria-describedby`).
     described: String,
-    /// The other HTML attributes of the input, such as `required`. The page inserts them without
-    /// escaping.
+    /// Further HTML attributes of the input, such as `maxlength="200"`. The page inserts them
+    /// without escaping.
     attributes: &'static str,
 }
 

@@ -184,7 +184,7 @@ pub(super) struct TicketGrant {
     pub(super) organization: Organization,
     pub(super) member_id: Uuid,
     pub(super) member: Member,
-    /// The path to which the browser goes after the sign-in.
+    /// The path that the browser opens after the sign-in.
     pub(super) return_to: String,
 }
 

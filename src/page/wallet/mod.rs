@@ -1,10 +1,10 @@
 //! The stay as a pass for Apple Wallet: a ZIP file of the content, the icons, their checksums, and
 //! a signature of the checksums.
 //!
-//! [`pass`] builds the content, [`signer`] signs it, and [`icon`] and [`zip`] build the other
-//! parts. A pass is built for each request and not stored. It contains the door code while the code
-//! is valid. Phones fetch updates from [`service`]. [`pushes`] finds passes that have changed, and
-//! makes phones fetch them through [`apns`].
+//! [`pass`] builds the content, [`signer`] signs the checksums, [`icon`] draws the icons, and
+//! [`zip`] writes the file. A pass is built for each request and not stored. It contains the door
+//! code while the code is valid. Phones fetch updates from [`service`]. [`pushes`] finds passes
+//! that have changed, and makes phones fetch them through [`apns`].
 
 mod apns;
 mod icon;

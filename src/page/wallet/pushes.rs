@@ -1,8 +1,8 @@
 //! A background task that finds passes that have changed, and sends a push to each phone that has
 //! such a pass (rules: guest-requests#passes, 6).
 //!
-//! Every node checks the registered passes. A node rebuilds a pass if data of the pass's
-//! organization has changed since the last check, or if a door code has become valid or has
+//! Every node checks the registered passes. A node rebuilds a pass if data of its organization has
+//! changed since the last check. It also rebuilds a pass whose door code has become valid or has
 //! expired. The queue of phones that wait for a push is in [`crate::guest::pushes`].
 
 use std::collections::HashMap;

@@ -83,8 +83,8 @@ pub(super) struct ProgressTracker {
 pub(super) struct ProgressLimits {
     /// The timeout at other times than those of `short`.
     pub usual: Duration,
-    /// The timeout while others wait for a connection slot or for space in the outbound buffer, and
-    /// during shutdown.
+    /// The timeout while a connection waits for a slot or a response for space in the outbound
+    /// buffer, and during shutdown.
     pub short: Duration,
     /// The outbound buffer, which decides which of the two timeouts applies.
     pub outbound: Arc<OutboundBuffer>,

@@ -190,7 +190,7 @@ mod tests {
             ("forwarded", "for=198.51.100.1"),
         ];
         assert_eq!(client("203.0.113.7", &forged), "203.0.113.7");
-        // The proxy sets one header and passes the other through.
+        // The proxy sets `X-Forwarded-For` and passes on the `Forwarded` that its client sent.
         let passed = [
             ("x-forwarded-for", "203.0.113.7"),
             ("forwarded", "for=198.51.100.1"),

@@ -253,8 +253,8 @@ impl Connections {
         }
     }
 
-    /// Serves a connection in a separate task. If its address is at the limit, closes an idle
-    /// connection of the same address. If there is none, drops the new connection.
+    /// Serves a connection in a separate task. If its address has the maximum number of
+    /// connections, closes an idle one of them. If none of them is idle, drops the new connection.
     fn admit(
         self: &Arc<Self>,
         stream: TcpStream,

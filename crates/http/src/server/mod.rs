@@ -32,7 +32,7 @@ pub struct Limits {
     pub idle: Duration,
     /// The progress timeout: how long a response may wait while the client reads none of it.
     pub progress_timeout: Duration,
-    /// The progress timeout while others wait for a connection slot or for space in
+    /// The progress timeout while a connection waits for a slot or a response for space in
     /// `outbound_bytes`, and during shutdown.
     pub short_progress_timeout: Duration,
     /// The maximum total size of the responses that wait to be sent, in bytes.

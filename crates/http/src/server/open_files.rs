@@ -2,11 +2,11 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// If the limit is lower than this, the server accepts fewer connections and logs a warning.
+/// If the limit is lower than this, the server logs a warning.
 const SUFFICIENT: u64 = 4_096;
 
-/// Raises the soft limit of open files to the hard limit, and returns the limit in force. Logs a
-/// warning if the limit is low.
+/// Raises the soft limit of open files to the hard limit. Returns the new soft limit, or the old
+/// one if it cannot be raised. Logs a warning if the limit is low.
 #[must_use]
 pub fn raise() -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

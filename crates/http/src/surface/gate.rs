@@ -1,5 +1,5 @@
-//! The check of a request's host, before any route. A program may serve some of its routes under
-//! hosts other than that of its public URL.
+//! The check of a request's host, before any route. A program may accept some of its routes under
+//! other hosts than that of its public URL.
 
 use std::net::IpAddr;
 use std::sync::Arc;

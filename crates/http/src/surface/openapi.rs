@@ -125,8 +125,9 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
     document
 }
 
-/// Replaces each schema that is only for validation by its published form (`x-document`), adds
-/// patterns to formats that no client knows, and removes the keywords for the console's forms.
+/// Converts a schema for validation into the published one. Replaces schemas that have another
+/// published form (`x-document`), adds patterns to formats that no client knows, and removes the
+/// keywords for the console's forms.
 pub fn publish(value: &mut Value) {
     match value {
         Value::Object(map) => {

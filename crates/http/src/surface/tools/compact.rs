@@ -8,8 +8,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// If an object has more fields than this, and every field is an enum, the compact schema has one
-/// common enum for all of them.
+/// If an object has more fields than this and every field is an enum, the compact schema has one
+/// common enum.
 const MAX_SEPARATE_ENUMS: usize = 8;
 /// The keywords that a compact schema copies.
 const COPIED_KEYWORDS: [&str; 5] = ["type", "enum", "const", "default", "required"];

@@ -201,7 +201,8 @@ fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<Call
     if !(200..300).contains(&status) {
         let mut error = take("/error").unwrap_or_default();
         if let Some(seconds) = retry_after {
-            // A tool's result has no headers, so the value of `Retry-After` goes into the details.
+            // A tool's result has no headers, so the value of `Retry-After` is a field of the
+            // details.
             error["details"]["retryAfterSeconds"] = seconds.into();
         }
         let advice = advice(&error);
