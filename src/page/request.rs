@@ -101,7 +101,7 @@ impl PageRequest {
 
     /// Returns the address of the request without the punctuation after the token, such as a full
     /// stop. Messengers often make the punctuation after a link part of the link. Returns `None` if
-    /// nothing or anything but punctuation follows the token.
+    /// the address ends with the token, or if other characters follow.
     #[must_use]
     pub fn without_trailing_punctuation(
         service: &Service,

@@ -30,8 +30,8 @@ struct StepPage<'v> {
     sent_back: Option<&'v str>,
     note: Option<&'static str>,
     /// A built-in sentence about the step. If the host has written no description, the sentence
-    /// explains the type of the step. If an agreement has no text, the sentence says where the
-    /// guest signs it.
+    /// explains the type of the step. If an agreement has no text, the sentence says how the guest
+    /// gets or signs it.
     sentence: Option<&'static str>,
     progress: Option<ProgressCard<'v>>,
     /// The name and the amount of each fee.

@@ -254,7 +254,8 @@ impl Connections {
     }
 
     /// Serves a connection in a separate task. If its address has the maximum number of
-    /// connections, closes an idle one of them. If none of them is idle, drops the new connection.
+    /// connections, closes an idle connection of the address. If no connection of the address is
+    /// idle, drops the new connection.
     fn admit(
         self: &Arc<Self>,
         stream: TcpStream,

@@ -292,9 +292,9 @@ async fn compress(accepted_codings: Vec<HeaderValue>, response: Response) -> Res
 /// Reserves space for a response in the outbound buffer, by its size before compression. The
 /// compressed size is not known yet.
 ///
-/// Many requests can be admitted before the first of them gets its response. So a large response to
-/// a read becomes a 503 if there is no space for it. The response to a write is always sent,
-/// because the write is done.
+/// Many requests can be admitted before the first of them reserves space for its response. So a
+/// large response to a read becomes a 503 if there is no space for it. The response to a write is
+/// always sent, because the write is done.
 fn reserve_space(service: &Service, mut response: Response, is_read: bool, id: Uuid) -> Response {
     let share = response
         .extensions()

@@ -11,7 +11,8 @@ use engine::app::App;
 use engine::error::{Error, Result};
 use engine::operation::{Effect, Operation};
 
-/// Returns the OAuth resource of an address of the tools. Its query does not change the resource.
+/// Returns the OAuth resource of an address of the tools. The query of the address does not change
+/// the resource.
 pub(super) fn resource(uri: &Uri) -> Resource {
     if uri.path() == READ_ONLY_PATH {
         Resource::McpReadOnly
