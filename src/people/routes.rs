@@ -194,8 +194,9 @@ async fn from_provider(State(service): PeopleService, request: HttpRequest) -> R
     )
 }
 
-/// Signs a member in whose browser returns from the provider (OpenID Connect Core 1.0, 3.1.2.5 to
-/// 3.1.3.7). A person with several memberships gets a page on which they choose a membership.
+/// Signs in the member of a browser that returns from the provider (OpenID Connect Core 1.0,
+/// 3.1.2.5 to 3.1.3.7). A person with several memberships gets a page on which they choose a
+/// membership.
 async fn finish_provider_sign_in(
     visit: &SignInRequest,
     provider: &IdentityProvider,

@@ -27,8 +27,8 @@ use super::return_path;
 const FORM_COOKIE_SECONDS: u64 = 3_600;
 /// Length of the secret from which form tokens are derived, in characters.
 const SECRET_LENGTH: usize = 43;
-/// The header that says whether a request comes from the same site (Fetch Metadata). Only browsers
-/// send it.
+/// The header with the relation between the origin of a request and this site, such as
+/// `same-origin` (Fetch Metadata). Only browsers send it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The purpose for which the form token is derived from the form secret.
 const FORM: &str = "form";
