@@ -209,7 +209,12 @@ pub fn write_sections(schema: &mut Schema, fields: &[FormField]) {
     }
 }
 
-/// Returns the fields in the order of the form. A field beside an unknown field is last.
+/// Returns the fields in the order of the form.
+///
+/// # Panics
+///
+/// Panics if a field is beside a name that no other field has. Each start of the server and each
+/// test of the schemas would show this panic.
 fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
     let (mut placed, mut others): (Vec<FormField>, Vec<FormField>) = fields
         .iter()
@@ -228,7 +233,11 @@ fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
     {
         placed.insert(position, others.remove(index));
     }
-    placed.extend(others);
+    let misplaced: Vec<_> = others.iter().map(|field| field.name).collect();
+    assert!(
+        misplaced.is_empty(),
+        "`after` or `before` names no other field: {misplaced:?}"
+    );
     placed
 }
 
@@ -261,10 +270,19 @@ mod tests {
             field("b", None),
             field("c", Some(Beside::Before("b"))),
             field("d", None),
-            field("e", Some(Beside::After("nothing"))),
         ];
         let names = in_form_order(&fields).into_iter().map(|field| field.name);
-        assert_eq!(names.collect::<Vec<_>>(), ["c", "a", "b", "d", "e"]);
+        assert_eq!(names.collect::<Vec<_>>(), ["c", "a", "b", "d"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "names no other field: [\"name\"]")]
+    fn a_field_beside_a_misspelt_name_is_refused() {
+        in_form_order(&[FormField {
+            name: "name",
+            section: "basics",
+            beside: Some(Beside::After("nmae")),
+        }]);
     }
 
     #[test]
