@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use super::step::{AgreementType, Step};
-use super::step_type::{StepProvider, StepType};
+use super::step_type::StepProvider;
 
 impl Step {
     /// Returns the translations that a step links, each with the name of its field. Translations
@@ -51,7 +51,7 @@ impl Step {
     /// Whether the guest signs the agreement with a name (rules: pre-check-in#agreements).
     #[must_use]
     pub fn is_signature_required(&self) -> bool {
-        self.step_type == StepType::Agreement && self.agreement.is_mandatory_signing
+        self.step_type.takes_agreement() && self.agreement.is_mandatory_signing
     }
 
     /// Returns the way in which the agreement is signed. If the step has no agreement type, its
@@ -73,7 +73,7 @@ impl Step {
     #[must_use]
     pub fn is_electronic_agreement(&self) -> bool {
         let agreement_type = self.effective_agreement_type();
-        self.step_type == StepType::Agreement
+        self.step_type.can_be_signed_elsewhere()
             && matches!(
                 agreement_type,
                 AgreementType::EsignA | AgreementType::EsignB
@@ -98,7 +98,7 @@ impl Step {
     pub fn agreement_heading(&self) -> [Option<Uuid>; 2] {
         let agreement = &self.agreement;
         match self.effective_agreement_type() {
-            _ if self.step_type != StepType::Agreement => [None, None],
+            _ if !self.step_type.can_be_signed_elsewhere() => [None, None],
             AgreementType::EsignA => [
                 agreement.esign_a_title_ml_text_id,
                 agreement.esign_a_subtitle_ml_text_id,
@@ -158,6 +158,7 @@ impl Step {
 mod tests {
     use engine::moment::Moment;
 
+    use super::super::step_type::StepType;
     use super::*;
 
     #[test]

@@ -248,6 +248,20 @@ impl StepType {
         self.definition().answers
     }
 
+    /// Returns whether the guest accepts a text in a step of this type.
+    #[must_use]
+    pub const fn takes_agreement(self) -> bool {
+        match self.answer_form() {
+            AnswerForm::Agreement => true,
+            AnswerForm::Confirmation
+            | AnswerForm::LeadGuest
+            | AnswerForm::OtherGuests
+            | AnswerForm::Questions
+            | AnswerForm::Consent
+            | AnswerForm::DepositChoice => false,
+        }
+    }
+
     /// Returns the files that the guest uploads.
     #[must_use]
     pub const fn file_use(self) -> FileUse {
@@ -278,6 +292,18 @@ impl StepType {
             | StepProvider::IdentityCheck
             | StepProvider::BackgroundCheck => true,
             StepProvider::Service | StepProvider::ServiceOrSignatureProvider => false,
+        }
+    }
+
+    /// Returns whether an e-signature provider can carry out a step of this type.
+    #[must_use]
+    pub const fn can_be_signed_elsewhere(self) -> bool {
+        match self.step_provider() {
+            StepProvider::ServiceOrSignatureProvider => true,
+            StepProvider::Service
+            | StepProvider::AnotherSystem
+            | StepProvider::IdentityCheck
+            | StepProvider::BackgroundCheck => false,
         }
     }
 

@@ -326,7 +326,7 @@ mod tests {
         fn any_answer_completes_a_step_without_requirements(
             step_type in prop::sample::select(StepType::VARIANTS), name in "[a-z]{1,8}", value in "[a-z ]{0,8}",
         ) {
-            prop_assume!(!matches!(step_type, StepType::Agreement | StepType::BackgroundCheck | StepType::AdditionalQuestions));
+            prop_assume!(!matches!(step_type.answer_form(), AnswerForm::Agreement | AnswerForm::Consent | AnswerForm::Questions));
             prop_assume!(name != "choice");
             let (step, sent) = (step(step_type), object(json!({ name: value })));
             let context = AnswerContext { today: "2026-11-21".parse().unwrap(), country: "ES", choices: &[] };
