@@ -137,6 +137,7 @@ pub fn in_lines(mut specs: Vec<FieldSpec>, lines: &[&[&str]]) -> Vec<Vec<FieldSp
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use strum::VariantArray as _;
 
     use super::super::editing::{Resource, form_fields};
     use super::super::spec::{of_object, specs};
@@ -147,6 +148,7 @@ mod tests {
     use crate::console::portals::PORTAL;
     use crate::console::steps::STEP;
     use crate::console::words;
+    use crate::precheck::StepType;
 
     #[test]
     fn fields_follow_the_layout_and_unlisted_fields_come_last() {
@@ -174,58 +176,84 @@ mod tests {
         assert_eq!(names(parts), ["z", "a"]);
     }
 
-    /// Asserts that the form that changes a resource has these fields in this order. Other fields
-    /// of the form are ignored, so a new field needs no entry here.
-    fn assert_order(resource: &Resource, step_type: &str, expected: &[&str]) {
+    /// Asserts that the form that changes a resource has exactly these sections, and exactly these
+    /// fields in each of them, in this order. Fields without a section are in the section `more`.
+    fn assert_sections(resource: &Resource, step_type: &str, expected: &[(&str, &str)]) {
         let update = app().operation(resource.update).unwrap();
         let all = specs(update, app().operation(resource.read));
         let base = Map::from_iter([("stepType".to_owned(), step_type.into())]);
         let fields: Vec<FieldSpec> = form_fields(&all, resource.layout, &base).cloned().collect();
         let arranged = resource.layout.arranged(&fields, words::of("en"));
-        let is_expected = |name: &&str| {
-            let mut names = expected.iter().flat_map(|section| section.split(' '));
-            names.any(|other| other == *name)
-        };
-        let names = arranged.iter().map(|(_, fields)| {
-            let names = fields.iter().map(|spec| spec.name.as_str());
-            names.filter(is_expected).collect::<Vec<_>>().join(" ")
-        });
-        let names: Vec<String> = names.filter(|names| !names.is_empty()).collect();
-        assert_eq!(names, expected, "{step_type}");
+        let sections: Vec<(&str, String)> = arranged
+            .iter()
+            .map(|(_, fields)| {
+                let names: Vec<&str> = fields.iter().map(|spec| spec.name.as_str()).collect();
+                (fields[0].section().unwrap_or("more"), names.join(" "))
+            })
+            .collect();
+        let sections: Vec<(&str, &str)> = sections
+            .iter()
+            .map(|(section, names)| (*section, names.as_str()))
+            .collect();
+        assert_eq!(sections, expected, "{step_type}");
     }
 
     #[test]
-    fn portals_brandings_and_manuals_have_their_fields_in_order() {
+    fn portals_brandings_and_manuals_have_each_field_in_its_section() {
         let portal = [
-            "name isDefault brandingId",
-            "communicationMethod supportWhatsapp supportPhone supportTextPhone \
-             supportEmail supportNotes isChatEnabled isTicketingEnabled",
-            "isPrecheckinEnabled precheckinPromptMessage isPrecheckOrderAutomatic \
-             isManualReviewEnabled isConfettiEnabled",
-            "isSpecialOfferActive specialOfferTitle specialOfferType specialOfferCtaText \
-             specialOfferUrl",
-            "excludedQuickAccessTypes isUnlockHintShown isWalletPassEnabled \
-             isReviewRequestCheckinEnabled isReviewRequestCheckoutEnabled \
-             isCartAbandonmentEnabled",
+            ("basics", "name isDefault brandingId"),
+            (
+                "contact",
+                "communicationMethod supportWhatsapp supportPhone supportTextPhone \
+                 supportEmail supportNotes isChatEnabled isTicketingEnabled",
+            ),
+            (
+                "precheckin",
+                "isPrecheckinEnabled precheckinPromptMessage isPrecheckOrderAutomatic \
+                 isManualReviewEnabled isConfettiEnabled",
+            ),
+            (
+                "offer",
+                "isSpecialOfferActive specialOfferTitle specialOfferType specialOfferCtaText \
+                 specialOfferUrl",
+            ),
+            (
+                "stay",
+                "excludedQuickAccessTypes isUnlockHintShown isWalletPassEnabled \
+                 isReviewRequestCheckinEnabled isReviewRequestCheckoutEnabled \
+                 isCartAbandonmentEnabled",
+            ),
         ];
-        assert_order(&PORTAL, "", &portal);
+        assert_sections(&PORTAL, "", &portal);
         let branding = [
-            "name nickname isDefault calloutMessageId",
-            "primaryColor secondaryColor textColor backgroundColor footerColor",
-            "logoWhiteUrl customUrlId facebookUrl instagramUrl linkedinUrl",
+            ("basics", "name nickname isDefault calloutMessageId"),
+            (
+                "colours",
+                "primaryColor secondaryColor textColor backgroundColor footerColor",
+            ),
+            (
+                "links",
+                "logoWhiteUrl customUrlId facebookUrl instagramUrl linkedinUrl",
+            ),
         ];
-        assert_order(&BRANDING, "", &branding);
+        assert_sections(&BRANDING, "", &branding);
         let manual = [
-            "nickname isActive manualCategoryId internalDescription",
-            "titleId descriptionId displayMode customFieldId videoUrl",
-            "iconName imageUrl imageId",
+            (
+                "basics",
+                "nickname isActive manualCategoryId internalDescription",
+            ),
+            (
+                "content",
+                "titleId descriptionId displayMode customFieldId videoUrl",
+            ),
+            ("cover", "iconName imageUrl imageId"),
         ];
-        assert_order(&MANUAL, "", &manual);
+        assert_sections(&MANUAL, "", &manual);
     }
 
     #[test]
-    fn each_step_type_has_its_fields_in_order() {
-        for (step_type, task) in [
+    fn each_step_type_has_each_field_in_its_section() {
+        let tasks = [
             ("your_details", "requiredGuestFields guestFieldRules"),
             (
                 "identity_check",
@@ -260,15 +288,28 @@ mod tests {
                  damageWaiverCapCents damageWaiverMinLos isDamageWaiverWaivable \
                  damageWaiverPaymentAccountId isManualReviewEnabled",
             ),
-        ] {
-            let step = [
-                "nickname stepType isActive displayTitle guestDescriptionMlTextId",
-                task,
-                "isAlwaysShown minLos maxLos leadTimeMinDays leadTimeMaxDays inclusionType \
-                 excludedSources includedSourcesReturning isReturningGuestExcluded",
-                "sortOrder",
+            ("screen_and_protect", ""),
+            ("main", ""),
+        ];
+        let types = tasks.map(|(step_type, _)| step_type);
+        let all: Vec<&str> = StepType::VARIANTS.iter().map(AsRef::as_ref).collect();
+        assert_eq!(types[..], all);
+        for (step_type, task) in tasks {
+            let mut step = vec![
+                (
+                    "basics",
+                    "nickname stepType isActive displayTitle guestDescriptionMlTextId",
+                ),
+                ("task", task),
+                (
+                    "audience",
+                    "isAlwaysShown minLos maxLos leadTimeMinDays leadTimeMaxDays inclusionType \
+                     excludedSources includedSourcesReturning isReturningGuestExcluded",
+                ),
+                ("more", "sortOrder"),
             ];
-            assert_order(&STEP, step_type, &step);
+            step.retain(|(_, names)| !names.is_empty());
+            assert_sections(&STEP, step_type, &step);
         }
     }
 }
