@@ -173,6 +173,11 @@ impl TargetKind {
             Self::Portal => None,
         }
     }
+
+    /// Returns the kinds of records that can be targets: properties, groups and tags.
+    pub(crate) fn record_kinds() -> impl Iterator<Item = RecordKind> {
+        Self::VARIANTS.iter().filter_map(|kind| kind.record())
+    }
 }
 
 /// A target of an assignment.

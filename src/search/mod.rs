@@ -31,6 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::Row;
+use strum::VariantArray as _;
 use uuid::Uuid;
 
 pub(crate) use self::rank::FoundType;
@@ -256,13 +257,12 @@ fn offer_records(
     referred_ids: &[Uuid],
     best: &mut BestHits,
 ) -> Result<()> {
-    let kinds = [
-        (FoundType::Property, TargetKind::Property),
-        (FoundType::PropertyGroup, TargetKind::PropertyGroup),
-        (FoundType::Tag, TargetKind::Tag),
-    ];
-    for (found_type, kind) in kinds {
-        for row in context.rows(&RECORDS, values![kind.as_ref()])? {
+    for kind in TargetKind::VARIANTS.iter().copied() {
+        let Some(record_kind) = kind.record() else {
+            continue;
+        };
+        let found_type = found_type(kind);
+        for row in context.rows(&RECORDS, values![record_kind.as_ref()])? {
             let (id, name): (Uuid, String) = (row.get(0)?, row.get(1)?);
             if found_type != FoundType::Property || !referred_ids.contains(&id) {
                 best.offer(found_type, id, &name, None, || {
@@ -274,6 +274,16 @@ fn offer_records(
         }
     }
     Ok(())
+}
+
+/// Returns the type of the results that are targets of this kind.
+const fn found_type(kind: TargetKind) -> FoundType {
+    match kind {
+        TargetKind::Property => FoundType::Property,
+        TargetKind::PropertyGroup => FoundType::PropertyGroup,
+        TargetKind::Tag => FoundType::Tag,
+        TargetKind::Portal => FoundType::Portal,
+    }
 }
 
 /// Adds the reservations that the query refers to, for example by a booking code. Compares all

@@ -7,6 +7,8 @@ use uuid::Uuid;
 use super::columns::CellType;
 use super::dates::DateParser;
 use super::names::RecordLookup;
+use crate::records::RecordKind;
+use crate::scopes::TargetKind;
 
 /// The separator of the items of a list.
 const SEPARATOR: char = ';';
@@ -47,9 +49,10 @@ pub(super) fn parse_cell(
             let ids = ids.collect::<Result<Vec<Uuid>, _>>()?;
             Ok(json!(ids))
         }
-        CellType::Place => names
-            .find(&super::names::SCOPE_KINDS, cell)
-            .map(|id| json!(id)),
+        CellType::Place => {
+            let kinds: Vec<RecordKind> = TargetKind::record_kinds().collect();
+            names.find(&kinds, cell).map(|id| json!(id))
+        }
     }
 }
 

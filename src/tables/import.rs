@@ -23,13 +23,14 @@ use uuid::Uuid;
 use super::cells;
 use super::columns::{self, CellType, Column, ColumnField, EXTERNAL_ID};
 use super::dates::DateParser;
-use super::names::{RecordLookup, SCOPE_KINDS, id_of_external_id};
+use super::names::{RecordLookup, id_of_external_id};
 use super::sheet::{self, CsvLine, CsvTable};
 use crate::platform::{
     MAX_RECORDS, OnInvalid, SyncRecord, SyncSettings, apply_records, issues_of_record,
     require_every_property,
 };
 use crate::records::{RecordKind, RecordOrigin, default_fields, stored};
+use crate::scopes::TargetKind;
 
 /// The operation that imports the records of a CSV file.
 pub(crate) const IMPORT_RECORDS: OperationName<Imported> = OperationName::new("importRecords");
@@ -574,7 +575,7 @@ fn referenced_kinds(columns: &[Column]) -> BTreeSet<RecordKind> {
         };
         match field.cell_type {
             CellType::Reference(kind) | CellType::References(kind) => drop(kinds.insert(kind)),
-            CellType::Place => kinds.extend(SCOPE_KINDS),
+            CellType::Place => kinds.extend(TargetKind::record_kinds()),
             _ => {}
         }
     }

@@ -16,14 +16,6 @@ store::statements! {
     ALL = "select id, doc ->> 'name' from record where organization_id = ?1 and kind = ?2";
 }
 
-/// The kinds of records to which an instruction can apply. A cell of an instruction may refer to
-/// any of them.
-pub(super) const SCOPE_KINDS: [RecordKind; 3] = [
-    RecordKind::Property,
-    RecordKind::PropertyGroup,
-    RecordKind::Tag,
-];
-
 /// The records to which cells can refer, by id and by name.
 #[derive(Debug, Default)]
 pub(super) struct RecordLookup {
