@@ -14,7 +14,7 @@ use vestibule_http::surface::openapi::publish;
 
 use super::Event;
 use super::subscriptions::event_name;
-use crate::records::RecordKind;
+use crate::records::{RecordKind, WorkflowSubject};
 
 /// Lists the events that can be subscribed to.
 pub(crate) const LIST_WEBHOOK_EVENT_TYPES: OperationName<Vec<WebhookEventType>> =
@@ -98,6 +98,8 @@ fn data_schema(event: Event) -> Value {
 /// Returns the JSON Schema of the `data` of `workflow.step`.
 pub(crate) fn step_run_schema() -> Value {
     let object_with = |label: &str, id: &Value| json!({ "type": "object", "properties": { "id": id, label: { "type": "string" } }, "required": ["id", label] });
+    let subjects = WorkflowSubject::VARIANTS.iter().map(Some);
+    let subjects: Vec<Option<&WorkflowSubject>> = subjects.chain([None]).collect();
     json!({
         "type": "object",
         "properties": {
@@ -105,7 +107,7 @@ pub(crate) fn step_run_schema() -> Value {
             "step": object_with("label", &json!({ "type": "string" })),
             "record_type": {
                 "type": ["string", "null"],
-                "enum": ["reservation", "task", "review", "device", "upsell", null],
+                "enum": subjects,
                 "description": "What the run was about; null when it had no record.",
             },
             "data": {

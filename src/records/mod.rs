@@ -42,7 +42,9 @@ pub use kinds::{
     Device, DeviceType, Guest, Property, Reservation, ReservationStatus, SurveyKind, TaskRecord,
     TaskStatus, VerificationStatus, Workflow, WorkflowNode, WorkflowStepRun,
 };
-pub(crate) use kinds::{ImplausibleDates, implausible_dates, normalize_guest_language};
+pub(crate) use kinds::{
+    ImplausibleDates, WorkflowSubject, implausible_dates, normalize_guest_language,
+};
 pub(crate) use listing::find_by_reference;
 pub use origin::RecordOrigin;
 pub(crate) use photos::AddressSigner;

@@ -87,6 +87,7 @@ pub(super) use setup::{
 };
 pub use tasks::{TaskRecord, TaskStatus};
 pub(super) use values::{REFERENCE_KEYWORD, WITHHELD_KEYWORD};
+pub(crate) use workflows::WorkflowSubject;
 pub use workflows::{Workflow, WorkflowNode, WorkflowStepRun};
 
 /// A type whose fields are declared by `record!`.
