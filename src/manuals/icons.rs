@@ -57,7 +57,7 @@ struct SearchCoverIcons {
     query: Option<String>,
     /// Maximum number of icons; `total` counts all that match.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1, max = 100))]
+    #[schemars(range(min = 1, max = 100), extend("x-page-size" = true))]
     limit: usize,
 }
 

@@ -42,7 +42,7 @@ struct ListAuditLog {
     after: Option<Uuid>,
     /// Maximum number of entries.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1, max = 100))]
+    #[schemars(range(min = 1, max = 100), extend("x-page-size" = true))]
     limit: u32,
     /// Only entries with this target.
     #[serde(default)]

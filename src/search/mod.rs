@@ -100,7 +100,7 @@ struct Search {
     query: String,
     /// Maximum number of results, the best matches first.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1, max = 50))]
+    #[schemars(range(min = 1, max = 50), extend("x-page-size" = true))]
     limit: usize,
 }
 

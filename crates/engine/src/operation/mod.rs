@@ -138,11 +138,19 @@ pub struct PageLimits {
 /// every item.
 const TOOL_LIMIT: u64 = 20;
 
+/// The keyword in the schema of the field `limit` that marks the field as a page size. A list with
+/// [`PageLimits`] has the keyword in its schema. An operation that declares a page size itself must
+/// add the keyword to the field.
+pub const PAGE_SIZE: &str = "x-page-size";
+
 /// Returns the page size of a tool call that sends no `limit`, from the schema of the operation's
-/// input. Returns `None` if the operation does not accept `limit`.
+/// input. Returns `None` if the operation has no page size.
 #[must_use]
 pub fn tool_limit(input: &Value) -> Option<u64> {
-    let most = input["properties"]["limit"]["maximum"].as_u64()?;
+    let limit = &input["properties"]["limit"];
+    let most = limit["maximum"]
+        .as_u64()
+        .filter(|_| limit[PAGE_SIZE] == true)?;
     Some(most.min(TOOL_LIMIT))
 }
 
@@ -444,7 +452,7 @@ impl Operation {
             (self.paging, schema.get_mut("properties"))
         {
             let limit = json!({
-                "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default,
+                "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default, PAGE_SIZE: true,
                 "description": "Items of the page at the most; a number out of range is refused.",
             });
             let offset = json!({
@@ -532,3 +540,17 @@ pub struct ById {
 
 /// Any JSON object: the platform defines its fields.
 pub type Object = Map<String, Value>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_page_size_has_the_default_of_tools() {
+        let input = |limit: Value| json!({ "properties": { "limit": limit } });
+        let page_size = |max: u64| input(json!({ "maximum": max, "x-page-size": true }));
+        assert_eq!(tool_limit(&page_size(100)), Some(20));
+        assert_eq!(tool_limit(&page_size(10)), Some(10));
+        assert_eq!(tool_limit(&input(json!({ "maximum": 100 }))), None);
+    }
+}

@@ -20,7 +20,7 @@ use engine::app::{App, Named};
 use engine::error::ErrorKind as Refusal;
 use engine::field::{PLACE, SECTION};
 use engine::format;
-use engine::operation::{self, Effect, Needs, Operation, Surface};
+use engine::operation::{self, Effect, Needs, Operation, PAGE_SIZE, Surface};
 use engine::pipeline;
 pub use example::{Detail, of as example};
 
@@ -125,9 +125,8 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
     document
 }
 
-/// Converts a schema for validation into the published one. Replaces schemas that have another
-/// published form (`x-document`), adds patterns to formats that no client knows, and removes the
-/// keywords for the console's forms.
+/// Replaces each schema that is only for validation by its published form (`x-document`), adds
+/// patterns to formats that no client knows, and removes the keywords for this process alone.
 pub fn publish(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -141,7 +140,7 @@ pub fn publish(value: &mut Value) {
             for condition in ["if", "then", "else"] {
                 map.remove(condition);
             }
-            for extension in [SECTION, PLACE] {
+            for extension in [SECTION, PLACE, PAGE_SIZE] {
                 map.remove(extension);
             }
             if let Some(Value::String(name)) = map.get("format")
