@@ -39,7 +39,7 @@ pub(crate) struct StoredCategory {
     pub updated_at: Moment,
 }
 
-/// A category, as answered.
+/// A manual category in responses.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ManualCategory", example = json!({
@@ -48,7 +48,8 @@ pub(crate) struct StoredCategory {
 }))]
 pub(crate) struct CategoryView {
     pub id: Uuid,
-    /// In the requested language; null for a category set up without a title.
+    /// The title in the requested language, or else in the nearest available one; null for a
+    /// category without a title.
     pub title: Option<String>,
     pub title_id: Option<Uuid>,
     sort_order: i64,

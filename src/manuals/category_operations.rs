@@ -77,7 +77,7 @@ struct Reordered {
     reordered: usize,
 }
 
-/// Success.
+/// The result of a deletion. `success` is always true.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DeletedObject {
     success: bool,

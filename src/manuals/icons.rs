@@ -70,11 +70,11 @@ const fn default_limit() -> usize {
 #[schemars(example = json!({ "items": [{ "name": "house-wifi" }, { "name": "wifi" }], "total": 10 }))]
 pub(crate) struct CoverIcons {
     pub items: Vec<CoverIcon>,
-    /// Matches before the limit.
+    /// Number of icons that match, even those beyond `limit`.
     pub total: usize,
 }
 
-/// An icon.
+/// An icon for the cover of a manual.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CoverIcon {
     /// Value for a manual's `iconName`.

@@ -95,7 +95,7 @@ engine::resource! {
         /// Address of a video shown with the manual, an absolute http or https URL. Null clears it.
         sent as Option<HttpUrl>, in content;
 
-        /// Staff note, never shown to guests.
+        /// Note for staff, never shown to guests.
         internal_description: Option<String> = None,
         /// Note for staff, up to 5000 characters, never shown to guests. Null clears it.
         sent as Option<Text5000>, in basics;
@@ -115,7 +115,8 @@ engine::resource! {
         /// icon. Not together with an image.
         sent as Option<UpTo200>, by hand, in cover;
 
-        /// All must hold for a guest to see it; none means always visible.
+        /// The visibility rules. A guest sees the manual only if all of them are met. Without
+        /// rules, every guest sees it.
         visibility_rules: Vec<VisibilityRule> = Vec::new(),
         /// When guests see the manual: all rules must hold for the reservation, at most one of a
         /// category. Replaces the whole set; `[]`, the default, means always. A rule keeps the

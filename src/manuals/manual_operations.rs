@@ -34,15 +34,15 @@ struct ListManuals {
     #[serde(default)]
     search: Option<UpTo200>,
     /// Only manuals assigned directly to any of these properties. Manuals assigned by a group or
-    /// tag do not count. With other filters, all must hold.
+    /// tag are left out. A manual must match all filters.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_ids: Option<Vec<Uuid>>,
-    /// Only manuals assigned to any of these property groups. With other filters, all must hold.
+    /// Only manuals assigned to any of these property groups. A manual must match all filters.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_group_ids: Option<Vec<Uuid>>,
-    /// Only manuals assigned to any of these tags. With other filters, all must hold.
+    /// Only manuals assigned to any of these tags. A manual must match all filters.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
@@ -62,18 +62,18 @@ pub(crate) const LIST_PORTAL_MANUALS: OperationName<Vec<ManualRow>> =
 pub(crate) const LIST_PORTAL_MANUALS_BY_PROPERTY: OperationName<Vec<ManualRowOfProperty>> =
     OperationName::new("listPortalManualsByProperty");
 
-/// Item of the list.
+/// A manual in the list of all manuals.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PortalManualRow", transform = exemplify_row)]
 pub(crate) struct ManualRow {
     #[serde(flatten)]
     pub manual: WrittenManual,
-    /// The cover's address, as given.
+    /// Address of the cover image, as it was sent; null if the cover is no image.
     image_url: Option<String>,
 }
 
-/// Item of the list of one property.
+/// A manual in the list of a property's manuals.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PortalManualOfProperty", transform = exemplify_row_of_property)]

@@ -72,7 +72,7 @@ struct PhotoLinks {
 struct SearchStockPhotos {
     /// What the photos show, in a few words.
     query: Text200,
-    /// Maximum number of photos a page.
+    /// Maximum number of photos on a page.
     #[serde(default = "default_per_page")]
     #[schemars(range(min = 1, max = 30))]
     per_page: u32,
@@ -102,12 +102,12 @@ const fn default_page() -> u32 {
 }))]
 pub(crate) struct FoundPhotos {
     pub items: Vec<StockPhoto>,
-    /// Photos on all pages.
+    /// Number of photos on all pages.
     pub total: u64,
     pub total_pages: u64,
 }
 
-/// A photo.
+/// A stock photo.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StockPhoto {

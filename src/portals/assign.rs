@@ -36,14 +36,14 @@ struct AssignPortal {
     portal_settings_id: Field<Option<Uuid>>,
 }
 
-/// The property's assignment now.
+/// A property, and the portal that is now assigned directly to it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
     "id": "0192f0c1-2345-7abc-8def-0123456789ac", "portalSettingsId": "0192f0c1-2345-7abc-8def-0123456789ab"
 }))]
 struct AssignedPortal {
-    /// The property.
+    /// Id of the property.
     id: Uuid,
     portal_settings_id: Option<Uuid>,
 }

@@ -14,13 +14,13 @@ engine::resource! {
         /// Id that the server assigns.
         id: Uuid = Uuid::nil();
 
-        /// Shown in portal headers; not unique.
+        /// Name shown in the header of portals; several brandings may share a name.
         name: String = String::new(),
         /// Name shown in the header of the portals that use the branding, 1 to 60 characters and
         /// not blank. Several brandings may share a name.
         sent as Name60, in basics;
 
-        /// Internal label.
+        /// Internal label, never shown to guests.
         nickname: Option<String> = None,
         /// Internal label of the branding, 1 to 60 characters and not blank. It can be changed, not
         /// cleared.
@@ -101,7 +101,7 @@ engine::resource! {
         #[schemars(extend("x-choices-from" = "listCustomUrls"))]
         sent as Option<Uuid>, in links after logo_white_url;
 
-        /// Translation of the callout.
+        /// Id of the translation of the callout, the message at the head of the portal.
         callout_message_id: Option<Uuid> = None,
         /// Id of a `portal_branding` translation: the message that guests see at the head of their
         /// portal. Null unlinks it; if `calloutMessage` is sent too, that text wins.

@@ -51,16 +51,17 @@ engine::resource! {
         /// Id that the server assigns.
         id: Uuid = Uuid::nil();
 
-        /// 1 to 60 characters, unique in the organization ignoring case. Null on old portals.
+        /// Name of the portal, 1 to 60 characters, unique in the organization ignoring case. Null
+        /// on old portals.
         name: Option<String> = None,
         /// Name of the portal, 1 to 60 characters and not blank. It is unique in the organization,
         /// ignoring case and surrounding spaces; one that is taken is a 409.
         sent as Name60, in basics;
 
-        /// Whether properties without a portal of their own get this one. At most one in the
-        /// organization.
+        /// Whether the portal serves the properties to which no other portal is assigned. At most
+        /// one portal of an organization is the default.
         is_default: bool = false,
-        /// Whether the portal serves properties that get none by themselves, by their group or by a
+        /// Whether the portal serves properties that get no portal directly, by their group or by a
         /// tag. `true` takes the flag from the portal that has it, `false` on the only default
         /// portal is a 409; default `false`.
         sent as bool, by hand, in basics;
@@ -151,7 +152,7 @@ engine::resource! {
         /// Whether a finished pre-check-in is celebrated with confetti. Default `true`.
         sent as bool, in precheckin;
 
-        /// Whether guests are reminded of an abandoned cart.
+        /// Whether an abandoned selection of extras is reported among the changes of guests.
         is_cart_abandonment_enabled: bool = true,
         /// Whether an abandoned selection of extras is reported among the changes of guests.
         /// Default `true`.
@@ -180,23 +181,22 @@ engine::resource! {
         /// Where the special offer leads, an absolute http or https URL. Null clears it.
         sent as Option<HttpUrl>, in offer after special_offer_cta_text;
 
-        /// Translation of the offer's title.
+        /// Id of the translation of the offer's title.
         special_offer_title_id: Option<Uuid> = None;
 
-        /// Translation of the offer's kind.
+        /// Id of the translation of the offer's kind.
         special_offer_type_id: Option<Uuid> = None;
 
-        /// Translation of the offer's call to action.
+        /// Id of the translation of the offer's call to action.
         special_offer_cta_text_id: Option<Uuid> = None;
 
-        /// Translation of the pre-check-in prompt; null means the built-in one.
+        /// Id of the translation of the pre-check-in prompt; null means the built-in prompt.
         precheckin_prompt_message_id: Option<Uuid> = None;
 
         /// Tiles to hide; null hides every tile except `report_an_issue`.
         excluded_quick_access_types: Option<Vec<Tile>> = None,
-        /// Quick-access tiles that guests do not see; replaces the whole list. `[]` shows all five,
-        /// and null, which is also what leaving it out on create stores, hides every tile except
-        /// `report_an_issue`.
+        /// Quick-access tiles that guests do not see; replaces the whole list. `[]` shows all five.
+        /// Null, or left out on create, hides every tile except `report_an_issue`.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Tile>>, in stay before is_unlock_hint_shown;
 

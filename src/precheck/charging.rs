@@ -10,11 +10,11 @@ use uuid::Uuid;
 use super::step::Step;
 use super::step_type::{ActivationNeed, CostKind};
 
-/// Missing configuration.
+/// Configuration that an active step lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigurationIssue {
-    /// No account to charge.
+    /// An account that the step charges is missing or inactive.
     MissingPaymentAccount,
     /// There is no active account at the background-check provider. In the interface,
     /// `authenticate` is the name of the background check.

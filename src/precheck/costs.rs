@@ -28,11 +28,11 @@ use crate::records::{RecordKind, all_records, records_as};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DepositOption {
-    /// A damage waiver.
+    /// The guest takes a damage waiver.
     Waiver,
-    /// The deposit.
+    /// The guest pays the deposit.
     Deposit,
-    /// Neither of them.
+    /// The guest takes neither a waiver nor the deposit.
     None,
 }
 
@@ -40,19 +40,21 @@ pub enum DepositOption {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DepositChoice {
-    /// Value of `choice` in the answers.
+    /// The option. The guest sends it as `choice` in the answers.
     pub choice: DepositOption,
-    /// Id of the waiver; null for other choices.
+    /// Id of the damage waiver; null if the option is not a waiver.
     pub damage_waiver_id: Option<Uuid>,
-    /// Name of the waiver; null for other choices.
+    /// Name of the damage waiver; null if the option is not a waiver.
     pub name: Option<String>,
-    /// The price of a waiver by its basis, or the amount of the deposit. Null where none is set.
+    /// Price of the waiver for a stay or for a night, as `pricingBasis` says, or amount of the
+    /// deposit. Null if no amount is set.
     pub amount_cents: Option<u64>,
     /// ISO 4217 code of the amounts.
     pub currency: String,
-    /// Basis of the price of a waiver; null for other choices.
+    /// Whether the price of the waiver is for a stay or for a night; null if the option is not a
+    /// waiver.
     pub pricing_basis: Option<PricingBasis>,
-    /// The amount for the whole stay. Null where no amount is set.
+    /// The amount for the whole stay; null if no amount is set.
     pub total_cents: Option<u64>,
     /// The account that is charged. It is not part of the guest's view.
     #[serde(skip)]
@@ -63,7 +65,7 @@ pub struct DepositChoice {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fee {
-    /// Fee product.
+    /// Id of the fee product.
     pub fee_product_id: Uuid,
     /// Name of the fee product.
     pub name: String,
@@ -71,7 +73,7 @@ pub struct Fee {
     pub amount_cents: Option<u64>,
     /// ISO 4217 code of the amounts.
     pub currency: String,
-    /// The amount for the whole stay. Fees are per stay.
+    /// The amount for the whole stay, which is `amountCents`: a fee is charged once for a stay.
     pub total_cents: Option<u64>,
     /// The account that is charged. It is not part of the guest's view.
     #[serde(skip)]

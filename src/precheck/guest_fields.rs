@@ -20,18 +20,18 @@ use super::step_type::{AnswerForm, StepType};
 /// field with one of these names.
 pub(super) const RESERVED: [&str; 2] = ["id", "isRemoved"];
 
-/// Guests by their part in the booking.
+/// The part of a guest in the booking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GuestPart {
     /// The guest who booked.
     Lead,
-    /// Everybody else.
+    /// All other guests.
     Others,
 }
 
-/// The guests of whom a field is required, who meet all conditions. Without any, the field is
-/// required of every guest.
+/// The conditions under which a field is required of a guest. All of them must be met; without
+/// conditions, the field is required of every guest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct GuestFieldRule {

@@ -45,21 +45,21 @@ enum Assignment {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListSteps {
-    /// Only steps assigned directly to any of these properties. One that reaches a property by a
-    /// group, tag or portal does not count. With other filters, all must hold.
+    /// Only steps assigned directly to any of these properties. Steps that reach a property only by
+    /// a group, a tag or a portal are left out. A step must match all filters.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_ids: Option<Vec<Uuid>>,
-    /// Only steps assigned to any of these property groups. With other filters, all must hold.
+    /// Only steps assigned to any of these property groups. A step must match all filters.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     property_group_ids: Option<Vec<Uuid>>,
-    /// Only steps assigned to any of these portals. A single one also decides the order; otherwise
-    /// the organization's default portal does.
+    /// Only steps assigned to any of these portals. If the list has exactly one portal, that portal
+    /// also decides the order; otherwise the organization's default portal does.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     portal_settings_ids: Option<Vec<Uuid>>,
-    /// Only steps assigned to any of these tags. With other filters, all must hold.
+    /// Only steps assigned to any of these tags. A step must match all filters.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
@@ -100,7 +100,7 @@ impl ScopeCounts {
 struct ListFields {
     /// Numbers of the step's assignments. For a limited caller they count only visible assignments.
     scope: ScopeCounts,
-    /// Missing configuration.
+    /// Configuration that the active step lacks; null if it lacks none.
     configuration_issue: Option<ConfigurationIssue>,
     /// Whether an active deposit step offers a waiver that can be charged.
     has_usable_damage_waiver: bool,

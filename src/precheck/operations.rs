@@ -47,7 +47,7 @@ struct StepDetail {
     display_title: Option<String>,
     /// The questions, in order.
     questions: Vec<Question>,
-    /// The organization's damage waivers, while the step offers one.
+    /// The organization's damage waivers; empty unless the step offers damage waivers.
     #[schemars(schema_with = "step_answers::damage_waivers")]
     damage_waivers: Vec<Record>,
 }
@@ -96,7 +96,8 @@ fn example() -> StepDetail {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PrecheckStepGuestFields", example = example_of_fields())]
 struct StepGuestFields {
-    /// The details that guests must give; null where the step names none.
+    /// Names of the details that guests must give, such as `birthDate`; null if the step names
+    /// none.
     required_guest_fields: Option<Vec<String>>,
     /// The guests of whom a detail is required, by the name of the detail; null where the step has
     /// no such rules.

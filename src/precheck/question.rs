@@ -15,13 +15,13 @@ use super::texts::{OPTION, QUESTION};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// One of the options.
+    /// The guest chooses one option.
     SingleSelect,
-    /// Any number of the options.
+    /// The guest chooses any number of options.
     MultiSelect,
-    /// A text.
+    /// The guest writes a text.
     FreeFormInput,
-    /// Yes or no. The server makes both options.
+    /// The guest answers yes or no. The server creates both options.
     YesNo,
 }
 
@@ -41,17 +41,18 @@ pub struct Question {
     pub id: Uuid,
     /// The kind of answer that the question takes.
     pub kind: QuestionKind,
-    /// Translation of its text.
+    /// Id of the translation of the question's text.
     pub text_ml_text_id: Uuid,
     /// Whether the step is incomplete without an answer.
     #[serde(default)]
     #[schemars(!default)]
     pub is_required: bool,
-    /// The options.
+    /// The options, in order.
     #[serde(default)]
     #[schemars(!default)]
     pub options: Vec<QuestionOption>,
-    /// Conditions that show the question: one that holds is enough.
+    /// The conditions under which a guest is asked the question. One condition that is met is
+    /// enough. Without conditions, every guest is asked.
     #[serde(default)]
     #[schemars(!default)]
     pub conditions: Vec<Condition>,
@@ -63,7 +64,7 @@ pub struct Question {
 pub struct QuestionOption {
     /// Id that the server assigns.
     pub id: Uuid,
-    /// Translation of its name; null for the two of a yes-or-no question.
+    /// Id of the translation of the option's name; null for the options of a yes-or-no question.
     pub name_ml_text_id: Option<Uuid>,
     /// The answer that the option stands for; null unless the question is a yes-or-no one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,11 +75,11 @@ pub struct QuestionOption {
     pub is_flagged: bool,
 }
 
-/// Holds when an option of an earlier question was chosen.
+/// A condition that is met if the guest chose an option of an earlier question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// The option.
+    /// Id of the option that the guest must have chosen.
     pub option_id: Uuid,
 }
 
@@ -94,12 +95,12 @@ pub struct QuestionInput {
     /// How the question is answered: by one option, by any number of options, by a text, or by yes
     /// or no. A kept question keeps its kind.
     pub kind: QuestionKind,
-    /// Id of a `precheck_question` translation: the question. Linking a new or another one needs
-    /// `modify_tasks`.
+    /// Id of a `precheck_question` translation: the text of the question. A new link or a changed
+    /// link needs `modify_tasks`.
     #[schemars(extend("x-text-source" = "precheck_question", "x-permission" = "modify_tasks"))]
     #[serde(default)]
     pub text_ml_text_id: Option<Uuid>,
-    /// The question by language, in place of the id: makes a translation.
+    /// The text by language, instead of the id. The server creates a translation from it.
     #[serde(default)]
     pub texts: Option<TextsByLanguage>,
     /// Whether the step is incomplete until the question is answered. Null or left out: `false`.
@@ -127,11 +128,11 @@ pub struct OptionInput {
     #[serde(default)]
     pub id: Option<Uuid>,
     /// Id of a `precheck_question` translation: the option's name. Required for `single_select` and
-    /// `multi_select`, refused for `yes_no`; linking a new or another one needs `modify_tasks`.
+    /// `multi_select`, refused for `yes_no`; a new link or a changed link needs `modify_tasks`.
     #[schemars(extend("x-text-source" = "precheck_question", "x-permission" = "modify_tasks"))]
     #[serde(default)]
     pub name_ml_text_id: Option<Uuid>,
-    /// The option's name by language, in place of the id: makes a translation.
+    /// The name by language, instead of the id. The server creates a translation from it.
     #[serde(default)]
     pub texts: Option<TextsByLanguage>,
     /// Read-only: the answer of an option of a kept `yes_no` question. Send it as it was read, or
@@ -181,13 +182,13 @@ pub struct ConditionInput {
     /// chosen it. Send either this or both indexes.
     #[serde(default)]
     pub option_id: Option<Uuid>,
-    /// Position in `questions`, from 0, of an earlier question. It points at an option that has no
-    /// id yet. Goes with `optionIndex`.
+    /// Position in `questions`, from 0, of an earlier question. Together with `optionIndex`, it
+    /// refers to an option that has no id yet.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub question_index: Option<u32>,
     /// Zero-based position of the option in that question's `options`. Of a `yes_no` question 0 is
-    /// yes and 1 is no. Goes with `questionIndex`.
+    /// yes and 1 is no. Send it together with `questionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub option_index: Option<u32>,

@@ -55,9 +55,9 @@ pub struct WrittenStep {
     core: Core,
     /// Translation of the heading; null means the built-in title of the type.
     display_title_ml_text_id: Option<Uuid>,
-    /// Always empty here; `getPrecheckStep` returns them.
+    /// Always empty in this response; `getPrecheckStep` returns the questions.
     questions: Vec<Question>,
-    /// Always empty here; `getPrecheckStep` returns them.
+    /// Always empty in this response; `getPrecheckStep` returns the damage waivers.
     #[schemars(schema_with = "damage_waivers")]
     damage_waivers: Vec<Value>,
 }

@@ -191,15 +191,15 @@ pub type Target = (TargetKind, Uuid);
     "names": { "0192f0c1-2345-7abc-8def-0123456789ab": "Casa Azul 2-1" },
 }))]
 pub struct EntityScopes {
-    /// Properties that the entity is assigned to directly.
+    /// Ids of the properties that the entity is assigned to directly.
     pub property_ids: Vec<Uuid>,
-    /// Property groups.
+    /// Ids of the property groups that the entity is assigned to.
     pub property_group_ids: Vec<Uuid>,
-    /// Tags.
+    /// Ids of the tags that the entity is assigned to.
     pub tag_ids: Vec<Uuid>,
-    /// Portals; steps only.
+    /// Ids of the portals that the entity is assigned to; steps only.
     pub portal_settings_ids: Vec<Uuid>,
-    /// Name of each of these; null for those without a name.
+    /// Name of each property, group, tag and portal above, by id; null for one without a name.
     pub names: BTreeMap<Uuid, Option<String>>,
 }
 

@@ -43,30 +43,32 @@ struct OfEntity {
     "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"]
 }))]
 pub(super) struct WriteScopes {
-    /// Type of the entity: a step, a manual or a portal. Writing those of a manual also needs
+    /// Type of the entity: a step, a manual or a portal. Writing assignments of a manual also needs
     /// `modify_guides`.
     entity_type: EntityType,
     /// Id of the step, manual or portal; an unknown one is a 404.
     entity_id: Uuid,
     /// Ids of properties to assign directly, or to take away. A property assigned to a portal
-    /// leaves its previous portal. `updateEntityScopes` takes a list that is left out as empty;
-    /// adding and removing leave it alone.
+    /// leaves its previous portal. If the list is left out, `updateEntityScopes` treats it as
+    /// empty, and the other operations leave these assignments alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_ids: Field<Vec<Uuid>>,
-    /// Ids of property groups, each with all of its properties. `updateEntityScopes` takes a list
-    /// that is left out as empty; adding and removing leave it alone.
+    /// Ids of property groups, each with all of its properties. If the list is left out,
+    /// `updateEntityScopes` treats it as empty, and the other operations leave these assignments
+    /// alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_group_ids: Field<Vec<Uuid>>,
-    /// Ids of tags, each with all properties that have it. `updateEntityScopes` takes a list that
-    /// is left out as empty; adding and removing leave it alone.
+    /// Ids of tags, each with all properties that have it. If the list is left out,
+    /// `updateEntityScopes` treats it as empty, and the other operations leave these assignments
+    /// alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     tag_ids: Field<Vec<Uuid>>,
     /// Ids of portals, each with all properties that it serves. For steps only; refused for manuals
-    /// and portals unless empty. `updateEntityScopes` takes a list that is left out as empty;
-    /// adding and removing leave it alone.
+    /// and portals unless empty. If the list is left out, `updateEntityScopes` treats it as empty,
+    /// and the other operations leave these assignments alone.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     portal_settings_ids: Field<Vec<Uuid>>,

@@ -31,15 +31,16 @@ struct OfEntities {
     entity_ids: Vec<Uuid>,
 }
 
-/// Reach of an entity.
+/// The number of properties that a step, a manual or a portal reaches.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "entityId": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyCount": 214 }))]
 pub(crate) struct Reached {
-    /// The step, manual or portal.
+    /// Id of the step, manual or portal.
     pub entity_id: Uuid,
-    /// Properties that it is assigned to, directly or by their group, a tag or their portal; for a
-    /// portal those that it serves. For a limited caller, only accessible ones count.
+    /// Number of properties that the entity is assigned to, directly or by their group, a tag or
+    /// their portal. For a portal, the number of properties that it serves. For a limited caller,
+    /// only accessible properties count.
     pub property_count: usize,
 }
 

@@ -114,12 +114,12 @@ const fn default_limit() -> usize {
     "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul 2-1",
 }))]
 pub(crate) struct FoundRow {
-    /// Its type.
+    /// Type of the result.
     #[serde(rename = "type")]
     pub found_type: FoundType,
-    /// Its id.
+    /// Id of the resource or record.
     pub id: Uuid,
-    /// Its name: the nickname of a step or manual, the English title of a category; of a
+    /// Name of the result: the nickname of a step or manual, the English title of a category; of a
     /// reservation guest, property and check-in.
     pub name: String,
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use strum::VariantArray;
 use uuid::Uuid;
 
-/// Type of a result. Among equal matches, the first of these comes first.
+/// Type of a result. Among equal matches, results of the first of these types come first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, VariantArray,
 )]

@@ -161,15 +161,15 @@ pub struct Imported {
     pub changed: usize,
     /// Number of lines that change nothing.
     pub unchanged: usize,
-    /// Number of events.
+    /// Number of events that the import fires.
     pub events: usize,
     /// Headers of columns that match no field and are ignored.
     pub ignored_columns: Vec<String>,
-    /// The errors, at most 100. Only a dry run has any.
+    /// The errors, at most 100. Only a dry run returns errors.
     pub errors: Vec<TableError>,
-    /// Number of further errors.
+    /// Number of errors beyond the first 100.
     pub more_errors: usize,
-    /// The results of the first 1000 lines. Only a dry run has any.
+    /// The results of the first 1000 lines. Only a dry run returns them.
     pub lines: Vec<TableLine>,
 }
 

@@ -117,7 +117,7 @@ pub fn is_english(language: &str) -> bool {
 }
 
 engine::stored_enum! {
-    /// Kind of resource that a text belongs to; others cannot link it.
+    /// Kind of resource that a text belongs to. Resources of other kinds cannot link the text.
     #[derive(PartialOrd, Ord)]
     pub enum SourceTable {
         PrecheckStepDetail,
@@ -136,7 +136,7 @@ pub(crate) struct TranslationEntry {
     pub language: String,
     pub text: String,
     pub is_machine_translated: bool,
-    /// Whether the English text has changed since this one was written.
+    /// Whether the English text has changed since this text was written.
     pub is_outdated: bool,
     updated_at: Moment,
 }

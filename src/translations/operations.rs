@@ -41,8 +41,8 @@ struct CreateTranslation {
     /// Kind of resource that will link the text, such as `precheck_step_detail` for a step's texts.
     /// Other kinds cannot link it.
     source_table: SourceTable,
-    /// The text that guests read, 1 to 6000 characters and not blank, stored exactly as sent. Links
-    /// to it may allow less.
+    /// The text that guests read, 1 to 6000 characters and not blank, stored exactly as sent. A
+    /// field that links the text may have a lower limit.
     #[serde(default)]
     text: Option<Text6000>,
     /// Language of the text, as a BCP 47 tag. Null or left out: English, which is translated into
@@ -67,7 +67,7 @@ struct Translation {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfTranslation {
-    /// Id of the translation, which fields such as `titleId` hold.
+    /// Id of the translation, for fields such as `titleId`.
     id: Uuid,
 }
 
@@ -77,7 +77,7 @@ struct ListTexts {
     /// Ids of translations.
     #[schemars(length(max = 500))]
     ids: Vec<Uuid>,
-    /// A BCP 47 tag; left out: English.
+    /// Language of the texts, as a BCP 47 tag; left out: English.
     #[serde(default)]
     language: Option<Language>,
 }
@@ -97,15 +97,15 @@ struct ListVersions {
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "text": "Bienvenue à Barcelone", "isMachineTranslated": true, "isOutdated": false,
 }))]
 pub(crate) struct VersionView {
-    /// The translation.
+    /// Id of the translation.
     pub id: Uuid,
     /// Language of the text.
     pub language: String,
     /// The text.
     pub text: String,
-    /// Whether it is machine-made.
+    /// Whether the text was translated by machine.
     pub is_machine_translated: bool,
-    /// Whether the English text has changed since it was written.
+    /// Whether the English text has changed since this text was written.
     pub is_outdated: bool,
 }
 
@@ -116,15 +116,15 @@ pub(crate) struct VersionView {
     "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false, "isOutdated": false,
 }))]
 pub(crate) struct TextView {
-    /// The translation.
+    /// Id of the translation.
     pub id: Uuid,
     /// Language of the text.
     pub language: String,
     /// The text.
     pub text: String,
-    /// Whether it is machine-made.
+    /// Whether the text was translated by machine.
     pub is_machine_translated: bool,
-    /// Whether the English text has changed since it was written.
+    /// Whether the English text has changed since this text was written.
     pub is_outdated: bool,
 }
 
@@ -137,8 +137,8 @@ struct SetEntry {
     /// Language to write, as a BCP 47 tag such as `fr` or `pt-BR`. A new English text renews the
     /// machine translations.
     language: String,
-    /// The text in that language, 1 to 6000 characters and not blank, stored exactly as sent.
-    /// Fields may allow less.
+    /// The text in that language, 1 to 6000 characters and not blank, stored exactly as sent. A
+    /// field that links the text may have a lower limit.
     text: Text6000,
 }
 

@@ -53,13 +53,13 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListShownTexts {
-    /// Kind of thing that shows the texts.
+    /// Kind of resource that shows the texts.
     source_table: SourceTable,
-    /// Id of the thing that shows the texts. Left out: any; a thing that shows none, or that is not
-    /// visible, has an empty list.
+    /// Id of the resource that shows the texts. Left out: any; a resource that shows none, or that
+    /// is not visible, has an empty list.
     #[serde(default)]
     thing_id: Option<Uuid>,
-    /// Language to read them in, as a BCP 47 tag. Left out: English.
+    /// Language to read the texts in, as a BCP 47 tag. Left out: English.
     #[serde(default)]
     language: Option<Language>,
     /// Whether to list only texts not written by hand in this language for the present English
@@ -68,7 +68,7 @@ struct ListShownTexts {
     is_unfinished: Option<bool>,
 }
 
-/// A text in a field of a thing.
+/// A text, and the field of a resource that shows it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
@@ -76,19 +76,19 @@ struct ListShownTexts {
     "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false, "isOutdated": false,
 }))]
 pub(crate) struct ShownText {
-    /// The translation.
+    /// Id of the translation.
     pub id: Uuid,
-    /// The thing's id.
+    /// Id of the resource that shows the text.
     pub thing_id: Uuid,
-    /// The field's name.
+    /// Name of the field that shows the text.
     pub field: String,
     /// Language of the text: the requested one, or the nearest available one.
     pub language: String,
     /// The text.
     pub text: String,
-    /// Whether it is machine-made.
+    /// Whether the text was translated by machine.
     pub is_machine_translated: bool,
-    /// Whether the English text has changed since it was written.
+    /// Whether the English text has changed since this text was written.
     pub is_outdated: bool,
 }
 
