@@ -11,7 +11,7 @@ use super::{categories, records};
 use crate::records::{RecordKind, record_as};
 use crate::translations::{self, ENGLISH};
 
-/// Returns the manual with the id in `input`, with all fields that responses contain.
+/// Describes the manual with the id in `input`, with all fields that responses contain.
 pub(super) fn manual(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -24,7 +24,7 @@ pub(super) fn manual(
     manual.map(|manual| describe(manual.answered)).transpose()
 }
 
-/// Returns the category with the id in `input`. Its name in the log is its English title.
+/// Describes the category with the id in `input`. Its name in the audit log is its English title.
 pub(super) fn category(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -55,7 +55,7 @@ pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<A
         .map(Some)
 }
 
-/// Returns the instruction with the id in `input`, with the data that the platform sent.
+/// Describes the instruction with the id in `input`, with the data that the platform sent.
 pub(super) fn instruction(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -122,7 +122,7 @@ pub(super) fn save(
     )
 }
 
-/// Writes a category that links the same title as before.
+/// Writes a category whose link to its title is unchanged.
 pub(super) fn put(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<()> {
     let StoredCategory {
         id,

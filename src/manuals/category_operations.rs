@@ -263,7 +263,7 @@ fn english_view(context: &mut Context<'_, '_>, category: &StoredCategory) -> Res
 }
 
 /// Fails with 409 if a category has this English title, ignoring case and surrounding spaces. The
-/// categories in `own` are not compared.
+/// titles of the categories in `own` are not compared, such as the title that is replaced.
 pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &str) -> Result<()> {
     let others = categories::in_order(context)?
         .into_iter()

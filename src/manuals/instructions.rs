@@ -128,7 +128,7 @@ fn may_change_instruction(context: &mut Context<'_, '_>, instruction: &Object) -
             .any(|(kind, id)| coverage.is_writable(*kind, *id)))
 }
 
-/// Returns the scope of an instruction.
+/// Returns the id of the property, group or tag to which an instruction applies.
 fn scope(instruction: &Record) -> Option<Uuid> {
     instruction.field("scopeId")
 }

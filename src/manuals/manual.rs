@@ -236,7 +236,7 @@ pub struct CoverChange {
 pub enum CoverImage {
     /// An address, for which an image record is created.
     Url(String),
-    /// An existing record.
+    /// The id of an existing image record.
     Record(Uuid),
 }
 
@@ -299,9 +299,8 @@ impl ManualFields {
     }
 }
 
-/// Checks a changed manual against the rules that involve several fields. `has_title` says whether
-/// the changed manual has a title, and `title_field` is the field that an issue about the title
-/// names.
+/// Checks a changed manual against the rules that involve several fields. `has_title`: the changed
+/// manual has a title. `title_field`: the field that an issue about the title names.
 #[must_use]
 pub fn issues(
     manual: &WrittenManual,

@@ -137,8 +137,8 @@ pub struct Window {
     pub start_date: Date,
     /// The last night.
     pub end_date: Date,
-    /// Whether the season returns every year. In a yearly season, only the month and the day of
-    /// both dates count, and the season may extend over the end of the year.
+    /// Whether the season returns every year. The years of both dates are then ignored, and the
+    /// season may extend over the end of the year.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_yearly: bool,
 }

@@ -39,8 +39,8 @@ pub fn shown_from(
     decide(rules, stay, start).is_shown().then_some(start)
 }
 
-/// Returns the next time at which the decision of these rules for this stay may change, or the
-/// result of [`shown_from`]; `None` if neither changes again.
+/// Returns the next time at which the decision of these rules for this stay, or the result of
+/// [`shown_from`], may change. Returns `None` if neither changes again.
 #[must_use]
 pub fn changes_at(
     rules: &[VisibilityRule],

@@ -113,7 +113,8 @@ pub struct VisibilityInput {
     pub zone: TimeZone,
     /// The booking channel.
     pub channel: String,
-    /// The guest's verification status. `None` counts as the default status.
+    /// The guest's verification status. `None` is treated as the default value of
+    /// [`VerificationStatus`].
     pub verification_status: Option<VerificationStatus>,
 }
 
@@ -137,8 +138,8 @@ impl VisibilityInput {
         };
         let count = anchor.direction() * i64::from(number.unwrap_or(0));
         match unit.unwrap_or_default() {
-            // The date is shifted, not the timestamp. So the local time does not change with the
-            // clocks.
+            // The date is shifted, not the timestamp. So a change of the clocks leaves the local
+            // time unchanged.
             Unit::Day => self.at_local(
                 date.saturating_add(SignedDuration::from_hours(24 * count)),
                 time,

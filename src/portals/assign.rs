@@ -137,9 +137,8 @@ fn may_assign(context: &mut Context<'_, '_>, portal: &Portal) -> Result<bool> {
     Ok(!portal.is_default || Coverage::load(context)?.may_read_portal(portal.id))
 }
 
-/// Fails with 404 for a portal that the caller may not assign. A limited caller may assign every
-/// other portal to accessible properties, and remove it from them (rules:
-/// access#portals-of-limited-callers).
+/// Fails with 404 for a portal that the caller may not assign: an unknown portal, or a default
+/// portal that a limited caller cannot read (rules: access#portals-of-limited-callers).
 pub(super) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let is_assignable = match find_portal(context, id)? {
         Some(portal) => may_assign(context, &portal)?,

@@ -282,7 +282,7 @@ impl Creatable for PortalFields {
 
 impl PortalFields {
     /// Checks the rules about the fields of a new portal. `wrong` names the fields that already
-    /// have an issue. A number among them gets no second issue.
+    /// have an issue; a missing number among them gets no second issue.
     #[must_use]
     pub fn rules(self, wrong: &[&str]) -> Findings {
         let mut portal = Portal::default();

@@ -9,8 +9,8 @@ use super::records;
 use super::step::Core;
 use crate::translations::{ENGLISH, versions};
 
-/// Reads a step for the audit log, with its questions. The entry has the heading in every language,
-/// because the operations on steps write the heading as text.
+/// Describes a step with its questions for the audit log. The description has the text of the
+/// heading in every language, because requests contain the heading as text.
 pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some((step, _)) = id(input, "id").map_or(Ok(None), |id| records::find(context, id))? else {
         return Ok(None);

@@ -83,9 +83,9 @@ pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<Configura
     }
 }
 
-/// Returns whether the account of every charge of a deposit step is active. If the step offers
-/// neither waiver nor deposit, returns whether the accounts that it names are active; if it names
-/// none, whether there is an active default account.
+/// Returns whether a deposit step can charge what it offers: the account of the waiver, of the
+/// deposit, or of both is active. For a step that offers neither, every account that it names must
+/// be active. A step that also names no account needs an active default account.
 fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;
     let (waiver, deposit) = (

@@ -83,8 +83,9 @@ pub struct Fee {
 /// The amounts that a guest can pay for a step.
 #[derive(Debug, Clone, Serialize)]
 pub enum Cost {
-    /// For a step of type `damage_deposit`: its choices for a stay that is long enough for a
-    /// waiver. The totals are those of a stay of one night.
+    /// For a step of type `damage_deposit`: all choices that the step can offer, with the totals of
+    /// a stay of one night. [`choices_for`] adapts them to a stay: it computes the totals, and
+    /// removes waivers if the stay is too short.
     Deposit(Vec<DepositChoice>),
     /// For a step of type `mandatory_fee`: its fees, in order.
     Fees(Vec<Fee>),
@@ -146,9 +147,9 @@ struct PaymentAccounts<'p> {
 }
 
 impl PaymentAccounts<'_> {
-    /// Returns the account that is charged, and the currency of the charge. The account is
-    /// `account_id`, or else the default account; `None` if that account is inactive. `record` is
-    /// the record that contains the amount.
+    /// Returns the payment account that is charged, and the currency of the charge. The account is
+    /// `account_id`, or else the default account. It is `None` if there is no such active account.
+    /// `record` is the waiver or the fee product, whose currency applies if the account has none.
     fn of(&self, account_id: Option<Uuid>, record: Option<&Object>) -> (Option<Uuid>, String) {
         let is_true = |data: &Object, field: &str| data.get(field) == Some(&Value::Bool(true));
         let account = self.payment.iter().find(|(id, data)| {
@@ -203,7 +204,8 @@ fn choices(
     choices
 }
 
-/// Returns whether a deposit is offered, and its amount. An offered deposit may have no amount.
+/// Returns whether the step offers a deposit, and the amount of the deposit. The amount of an
+/// offered deposit can be unknown.
 fn offered_deposit(charges: &Charges) -> (bool, Option<u64>) {
     if charges.is_security_deposit_enabled {
         return (true, charges.security_deposit_amount_cents);
@@ -237,8 +239,8 @@ fn waiver(
 }
 
 impl DepositChoice {
-    /// Returns the amount for a stay of this many nights. The cap of the step limits the amount of
-    /// a waiver.
+    /// Returns the amount for a stay of this many nights. A waiver costs at most the step's
+    /// `damageWaiverCapCents`.
     fn total(&self, charges: &Charges, nights: i64) -> Option<u64> {
         let amount = self.amount_cents?;
         let nights = u64::try_from(nights).unwrap_or_default();

@@ -50,8 +50,8 @@ pub enum Title {
 }
 
 impl StepFields {
-    /// Returns the change of the heading that the request asks for, or the issue of the request. On
-    /// create, a heading of null changes nothing.
+    /// Returns the change of the heading in the request, or the issue of an invalid request. A new
+    /// step has no heading yet, so a heading of null changes nothing on create.
     pub fn title(&self, is_create: bool, base: &[&str]) -> Result<Title, Issue> {
         let text = self
             .display_title
@@ -96,8 +96,7 @@ impl StepFields {
         }
     }
 
-    /// Returns whether the request contains each of the fields that decide where an issue is
-    /// reported.
+    /// Returns which of the fields of [`RequestedRuleFields`] the request contains.
     #[must_use]
     pub fn requested_rule_fields(&self) -> RequestedRuleFields {
         RequestedRuleFields {
@@ -108,8 +107,8 @@ impl StepFields {
     }
 }
 
-/// Whether the request contains each of these fields. A rule about two fields reports its issue at
-/// the field that the request contains.
+/// Whether the request contains each of these fields. If a step breaks a rule about two fields, the
+/// issue names the field that the request contains.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestedRuleFields {
     min_los: bool,

@@ -1,4 +1,5 @@
-//! Selects the guests who need a required field (rules: pre-check-in#fields-of-some-guests).
+//! Decides for which guests a field of a step is required (rules:
+//! pre-check-in#fields-of-some-guests).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -117,8 +118,8 @@ impl GuestPart {
 }
 
 impl GuestFieldRule {
-    /// Returns whether the rule can apply to a guest of this part: the guest who booked, or the
-    /// others.
+    /// Returns whether the rule can require its field of a guest of this part: of the guest who
+    /// booked, or of the other guests.
     fn is_about(&self, part: GuestPart) -> bool {
         self.only.is_none_or(|only| only == part)
     }
@@ -384,8 +385,8 @@ mod tests {
     }
 
     proptest! {
-        /// While no detail of a guest is known, a field is required. The exception is a field whose
-        /// rule requires it only of the other part of the guests.
+        /// A rule requires its field of a guest of whom no detail is known, unless `only` names the
+        /// other part of the guests.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
             minimum in prop::option::of(0..150_u32), maximum in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,

@@ -23,7 +23,7 @@ pub enum FlagAction {
 
 use FlagAction::{Fail, Ignore, Review};
 
-/// The choice that an organization has among the actions of a check.
+/// The actions that an organization can choose for a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ActionChoice {
     /// The organization can choose any action.
@@ -37,8 +37,8 @@ enum ActionChoice {
 
 use ActionChoice::{Fixed, Free, NoRetake};
 
-/// For each check: its name, its default action, the choice of other actions that an organization
-/// has, and a description of the finding if the check is flagged.
+/// For each check: its name, its default action, the actions that an organization can choose, and
+/// the sentence that describes a flagged check.
 const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     (
         "document_not_official",
@@ -124,7 +124,7 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
 pub const UNDERAGE: &str = "guest_underage";
 /// The check that is raised when a guest fails a second time.
 pub const RETAKE_LIMIT: &str = "retake_limit";
-/// The check that is assumed if a report states a failure but raises no check.
+/// The check that flags a guest if a report states a failure but names no check.
 const UNAVAILABLE: &str = "verification_unavailable";
 
 /// The consequence of a provider's report for the identity check of a guest.
@@ -139,8 +139,9 @@ pub enum IdentityVerdict {
     Returned,
 }
 
-/// Applies a policy to the checks that a report raises. `has_failed` means that the report states a
-/// failure. `is_retaken` means that the guest has already been asked to repeat the identity check.
+/// Returns the consequence of the checks that a report raises, under a policy. `has_failed`: the
+/// report states a failure. `is_retaken`: the guest has already been asked to repeat the identity
+/// check.
 #[must_use]
 pub fn identity_verdict(
     checks: &[String],

@@ -94,7 +94,8 @@ impl ScopeCounts {
     }
 }
 
-/// Fields that the list adds.
+/// Fields of a row that the service computes for each request. The other fields of a row are stored
+/// in the step's summary.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ListFields {
@@ -116,7 +117,7 @@ struct StepRow {
     additions: ListFields,
 }
 
-/// Extends the step's example to the example of a row.
+/// Adds the fields of a row to the published example of a step.
 fn exemplify(schema: &mut Schema) {
     let additions = ListFields {
         scope: ScopeCounts {
@@ -363,8 +364,8 @@ mod tests {
     use super::super::step_type::{ActivationNeed, StepType};
     use super::LIST;
 
-    /// The statement `LIST` repeats the names of the types, because SQL cannot call
-    /// `activation_need`. This test compares them.
+    /// `LIST` contains the names of the step types that need an account, because SQL cannot call
+    /// `activation_need`. This test compares the names with that method.
     #[test]
     fn the_list_reads_the_documents_of_steps_that_need_an_account() {
         for step_type in StepType::VARIANTS {

@@ -250,7 +250,8 @@ fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<WrittenStep> {
     let mut fields = input.0;
-    // Null on create means the default. No other field has a default that is not null.
+    // On create, null means the default of three days. All other fields that can be null are null
+    // by default.
     let release_days = &mut fields.security_deposit_release_days_after_checkout;
     if matches!(release_days.sent(), Some(None)) {
         *release_days = Field::default();
@@ -329,7 +330,7 @@ struct StepDraft {
     step: Step,
     shape: RequestShape,
     title: Result<Title, Issue>,
-    /// The pending change of the heading's translation, if the step already links one.
+    /// The new text of the heading, if the step already links a translation for it.
     writing: Option<CheckedText>,
     /// Whether the request has a `displayTitle`, even null.
     has_title: bool,
@@ -394,7 +395,7 @@ impl StepDraft {
     }
 
     /// Checks the new text of the heading if the step already links a translation. Other steps may
-    /// link the same translation, so the rules of all of them apply.
+    /// link the same translation, so their rules are checked, too.
     fn check_title(&mut self, context: &mut Context<'_, '_>) -> Result<()> {
         if let (Ok(Title::Write { text, language }), Some(id)) =
             (&self.title, self.step.display_title_ml_text_id)

@@ -71,7 +71,8 @@ mod tests {
             })
     }
 
-    /// Sorts the steps in a simple way: group by group, and position by position within a group.
+    /// Sorts the steps group by group, and by position within a group, as a second implementation
+    /// of the order.
     fn by_hand(mut keys: Vec<SortKey>, is_automatic: bool) -> Vec<SortKey> {
         keys.sort_by_key(|step| step.id);
         keys.sort_by_key(|step| step.created_at);

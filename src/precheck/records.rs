@@ -130,7 +130,8 @@ pub(super) fn save(
     )
 }
 
-/// Writes a step and its list item, but no links. The caller has not changed the step's links.
+/// Writes a step and its list item, but not its links. Call this only if the step's links are
+/// unchanged.
 pub(super) fn put(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     context.execute_deferred(&PUT_STEP, row(step)?)
 }

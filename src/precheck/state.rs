@@ -56,8 +56,8 @@ pub fn state(step: &Step, input: &GuestInput<'_>, reported: Option<StepReport>) 
         Some(StepReport::ActionRequired | StepReport::Failed | StepReport::Returned) => {
             StepState::ActionRequired
         }
-        // The step has a mandatory signature at a provider that is still missing. The guest can
-        // submit only after it, so the step stays open.
+        // A mandatory signature at a provider is still missing. The guest cannot submit without it,
+        // so the step stays open.
         Some(StepReport::Pending | StepReport::HandedInAgain) | None if must_be_signed_first => {
             StepState::Todo
         }

@@ -38,7 +38,7 @@ pub enum AgreementType {
 }
 
 engine::resource! {
-    /// A step in the database. A field that an older stored document lacks gets its default.
+    /// A step in the database. A field that is missing in an older document gets its default.
     pub struct Step {
         /// Id that the server assigns.
         id: Uuid = Uuid::nil(), answered;
@@ -129,7 +129,7 @@ engine::resource! {
         /// Settings that no response contains.
         write_only: WriteOnly = WriteOnly::default();
 
-        /// Time of creation; breaks ties.
+        /// Time of creation. Steps with the same position are sorted by it.
         created_at: Moment = Moment::default();
 
         /// Time of the last change.

@@ -54,9 +54,9 @@ impl Step {
         self.step_type.takes_agreement() && self.agreement.is_mandatory_signing
     }
 
-    /// Returns the way in which the agreement is signed. If the step has no agreement type, its
-    /// template of an e-signature provider decides. If it has templates of both providers,
-    /// `esign_a` decides.
+    /// Returns the way in which the agreement is signed: the agreement type of the step, or else
+    /// the e-signature provider for which the step has a template. If it has templates of both
+    /// providers, the provider is `esign_a`.
     #[must_use]
     pub fn effective_agreement_type(&self) -> AgreementType {
         let agreement = &self.agreement;

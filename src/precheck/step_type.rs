@@ -82,7 +82,8 @@ pub enum ReviewRule {
     Never,
     /// Each submission is flagged.
     Always,
-    /// Certain answers to questions flag a submission.
+    /// The answers to questions decide: a flagged option flags the submission. If no option of the
+    /// step is flagged, every answer flags it.
     Questions,
 }
 
@@ -248,7 +249,7 @@ impl StepType {
         self.definition().answers
     }
 
-    /// Returns whether the guest accepts a text in a step of this type.
+    /// Returns whether the guest accepts an agreement in a step of this type.
     #[must_use]
     pub const fn takes_agreement(self) -> bool {
         match self.answer_form() {

@@ -38,7 +38,7 @@ pub struct TargetingInput {
 /// The result of the targeting rules of a step for a stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetingVerdict {
-    /// The step is shown to everyone.
+    /// The step has `isAlwaysShown`, so no other rule is applied.
     AlwaysShown,
     /// The stay passes every rule.
     AllRulesPass,
@@ -186,8 +186,8 @@ mod tests {
             .count()
     }
 
-    /// Applies the rules one after another, as a second implementation with which the tests compare
-    /// `decide` (rules: steps#targeting).
+    /// Returns whether a stay gets the step, as a second implementation of the rules. Tests compare
+    /// its result with that of `decide` (rules: steps#targeting).
     fn gets_the_step(rules: &Targeting, stay: &TargetingInput) -> bool {
         if rules.is_always_shown {
             return true;

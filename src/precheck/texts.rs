@@ -65,8 +65,8 @@ impl TextRules for StepTexts {
         context.require(Permission::ModifyTasks)
     }
 
-    /// A new heading in any language counts as a change of the step, also if an operation on
-    /// translations writes it.
+    /// Sets the time of the last change of each step whose heading changes, because operations on
+    /// steps can write the heading, too.
     fn changed(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
         for mut step in records::steps_by_id(context, change.things(|field| field == HEADING))? {
             step.updated_at = step.updated_at.advanced_to(context.now());

@@ -30,8 +30,8 @@ pub(super) fn all_assignments(
     describe(context, entity_type, id, &assigned)
 }
 
-/// Describes those assignments of an entity whose targets are in the input. A request that adds or
-/// removes assignments changes no others.
+/// Describes those assignments of an entity whose targets are in the input. The other assignments
+/// of the entity do not change.
 pub(super) fn assignments_in_request(
     context: &mut Context<'_, '_>,
     input: &Value,

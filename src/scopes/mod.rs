@@ -162,8 +162,7 @@ pub enum TargetKind {
 }
 
 impl TargetKind {
-    /// Returns the kind of record that the target is; `None` for a portal, which is not a record of
-    /// the platform.
+    /// Returns the record kind of the target; `None` for a portal, which is not a record.
     #[must_use]
     pub const fn record(self) -> Option<RecordKind> {
         match self {

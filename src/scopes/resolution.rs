@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-/// The data of a property that decides which portal it gets.
+/// A property with its group and tags. These decide which portal the property gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     pub property: Uuid,

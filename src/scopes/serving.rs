@@ -41,7 +41,7 @@ store::statements! {
         where organization_id = ?1 and from_kind = 'property' and to_kind in ('property_group', 'tag') order by from_id";
 }
 
-/// Returns the portal that a property with this placement gets.
+/// Returns the portal that a property gets, from its group and tags and from the assignments.
 pub(crate) fn effective_portal(
     context: &mut Context<'_, '_>,
     placement: &Placement,
@@ -87,8 +87,8 @@ pub(crate) fn portals_of(
     Ok(portals)
 }
 
-/// Returns, for every property in the order of creation, its placement and the portal that serves
-/// it.
+/// Returns every property in the order of creation, with its group, its tags, and the portal that
+/// serves it.
 pub(super) fn placements_with_portals(
     context: &mut Context<'_, '_>,
 ) -> Result<Vec<(Placement, Option<Uuid>)>> {
@@ -126,7 +126,7 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
     Ok(assignments)
 }
 
-/// Describes whether a target covers properties inside and outside the access of one caller.
+/// Whether a target covers properties inside and outside the access of one caller.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TargetCoverage {
     /// Whether the target covers a property that the caller can access.
@@ -260,7 +260,7 @@ impl LimitedCaller {
     }
 }
 
-/// Returns the placement of every property, in the order of creation.
+/// Returns every property in the order of creation, with its group and tags.
 fn placements(context: &mut Context<'_, '_>) -> Result<Vec<Placement>> {
     let mut placements = Vec::new();
     context.each(&PROPERTIES, [], |row| {

@@ -313,9 +313,9 @@ impl BestHits {
         fit.or_else(|| self.rest.as_ref()?.fit(&self.folded).map(|fit| (true, fit)))
     }
 
-    /// Adds a result if one of its names matches and the result is among the best so far. The
-    /// better fit of the two names counts, but the length and text of `name` decide the order.
-    /// `may_see` is called only for a result that would be added.
+    /// Adds a result if its name or its second name matches, and if the result is among the best so
+    /// far. The better fit of both names counts, but only `name` decides the order among equal
+    /// fits. `may_see` is called only for a result that would be added.
     pub fn offer(
         &mut self,
         found_type: FoundType,

@@ -379,13 +379,13 @@ fn finish(imported: &mut Imported, is_dry_run: bool) {
     imported.errors.truncate(MAX_ERRORS);
 }
 
-/// The headers of a table. The key is the name of the field that the column fills.
+/// For each field, by its name, the header of the column that fills it.
 #[derive(Default)]
 struct Headers(HashMap<String, String>);
 
 impl Headers {
-    /// Returns the header of the column that fills a field. If no column does, returns the name of
-    /// the field.
+    /// Returns the header of the column that fills a field. Without such a column, returns the name
+    /// of the field.
     fn of(&self, field: &str) -> String {
         self.0
             .get(field)

@@ -68,7 +68,7 @@ struct LineCounter {
 }
 
 impl LineCounter {
-    /// Returns the number of the line on which a record begins. The caller must ask in the order of
+    /// Returns the number of the line on which a record begins. Call this method in the order of
     /// the records.
     fn line(&mut self, text: &str, position: Option<&csv::Position>) -> u64 {
         let byte = position.map_or(0, csv::Position::byte);

@@ -503,7 +503,7 @@ impl Texts {
             .is_some_and(|(_, version)| version.is_outdated)
     }
 
-    /// Adds texts that are not stored in the database. All of them are in the same language.
+    /// Adds texts that are not stored in the database, all in the same language.
     pub(crate) fn extend(
         &mut self,
         texts: impl IntoIterator<Item = (Uuid, String)>,
@@ -542,7 +542,7 @@ impl Texts {
         self.0.values().map(|(_, version)| version.text.as_str())
     }
 
-    /// Returns the text of a translation unchanged, with its placeholders.
+    /// Returns the text of a translation with unfilled placeholders.
     pub(crate) fn unfilled_text(&self, id: Option<Uuid>) -> Option<&str> {
         self.0.get(&id?).map(|(_, version)| version.text.as_str())
     }

@@ -54,8 +54,8 @@ store::statements! {
     DUE = "select j.organization_id, j.translation_id, j.language from translation_job j join organization o on o.id = j.organization_id
         where j.next_attempt_at <= ?1 and (j.leased_until is null or j.leased_until <= ?1) and o.erased_at is null
         order by j.next_attempt_at, j.translation_id, j.language limit ?2";
-    /// Claims a job. The condition repeats that of `DUE`: if two nodes have read the same row, the
-    /// second one waits for the first and then updates no row.
+    /// Claims a job. The statement repeats the condition of `DUE`: if two nodes have read the same
+    /// row, the second node waits for the first and then updates no row.
     CLAIM = "update translation_job set leased_until = ?5 where organization_id = ?1 and translation_id = ?2 and language = ?3
         and next_attempt_at <= ?4 and (leased_until is null or leased_until <= ?4) returning ticket, attempts";
     /// Ends every lease.
@@ -69,13 +69,13 @@ store::statements! {
     /// ticket.
     JOB = "select replaces_hand_written from translation_job
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4";
-    /// Selects jobs that become due after a timestamp, the latest first. A clock that was ahead
-    /// wrote their times.
+    /// Selects jobs that become due after a timestamp, the latest first. Such due times were
+    /// written while the clock was ahead.
     LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1 order by next_attempt_at desc limit ?2";
     /// Makes the jobs that `LATE` selects due at the timestamp that was given to `LATE`.
     BRING_FORWARD = engine::some_late!("translation_job", "translation_id", "translation_id, language", "next_attempt_at", "?3");
-    /// Selects jobs whose lease ends after a timestamp, the latest first. A clock that was ahead
-    /// wrote these leases.
+    /// Selects jobs whose lease ends after a timestamp, the latest first. Such leases were written
+    /// while the clock was ahead.
     LONG_LEASES = "select organization_id, translation_id from translation_job where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
     /// Ends the leases that `LONG_LEASES` selects.

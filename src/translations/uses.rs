@@ -172,8 +172,8 @@ pub(crate) trait TextRules: Send + Sync {
     /// access to the resources and the form of the text.
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
-    /// Records the new text in the change log of those resources whose operations can also write
-    /// the text.
+    /// Sets the time of the last change of those resources whose operations can also write the
+    /// text.
     fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
@@ -440,7 +440,8 @@ fn lengths(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid
         .collect()
 }
 
-/// Returns, for each text with an unknown placeholder, the reason to refuse the first of them.
+/// Returns, by the id of the text, the reason to refuse an unknown placeholder of the text. Texts
+/// without an unknown placeholder are left out.
 fn placeholder_faults(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],
@@ -506,8 +507,9 @@ pub(crate) struct CheckedText {
 /// The resource whose operation writes a text, and the path of the text in the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextWriter<'w> {
-    /// The resource whose operation writes the text. That operation checks the text for the
-    /// resource, and records the change. `None` if an operation on translations writes the text.
+    /// The resource whose operation writes the text. That operation checks the text for this
+    /// resource and records the change itself. `None` if an operation on translations writes the
+    /// text.
     pub thing: Option<Uuid>,
     /// The path of the text in the request.
     pub path: &'w [&'w str],
@@ -576,8 +578,8 @@ impl CheckedText {
         self.is_change
     }
 
-    /// Writes the text, and records the change in the resources that show it. `others` says which
-    /// other languages are translated again.
+    /// Writes the text, and updates the resources that show it ([`TextRules::changed`]). `others`
+    /// selects the languages that are translated again.
     pub(crate) fn write_checked(
         self,
         context: &mut Context<'_, '_>,

@@ -8,14 +8,14 @@ use super::FoundIssues;
 use crate::precheck::costs::{DepositChoice, DepositOption};
 
 /// Returns whether the answers complete the step. Answers without a `choice` complete it, because a
-/// step that offers nothing to choose is only confirmed. Whether the step offers the choice is
-/// checked when the guest sends the answers, not here.
+/// guest only confirms a step that offers no choice. The choice itself is checked when the guest
+/// sends it.
 pub(super) fn is_deposit_answered(answers: &Object) -> bool {
     !answers.contains_key("choice") || deposit_choice(answers).is_some()
 }
 
-/// Returns the option that the answers choose, and the id of the waiver if that option is a waiver.
-/// A waiver without an id does not count as a choice.
+/// Returns the option that the answers choose, and the id of the waiver if the guest takes a
+/// waiver. Returns `None` for a waiver without an id.
 #[must_use]
 pub fn deposit_choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)> {
     match answers.get("choice")?.as_str()? {

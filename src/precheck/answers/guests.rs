@@ -230,10 +230,10 @@ fn apply_changes(
     guests.into_iter().flatten().chain(new).collect()
 }
 
-/// Returns the guests that result from a complete list. An item updates the saved guest with the
-/// same first and last name. If both lists have the same length, an item without a saved guest of
-/// that name updates the saved guest at its index, unless both names differ. All other items are
-/// new guests.
+/// Returns the guests that result from a complete list. An item updates the saved guest of the same
+/// first and last name. If there is none, and both lists have the same length, the item updates the
+/// saved guest at its index, provided that one of the two names is the same. Every other item is a
+/// new guest.
 fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut MergeContext<'_>) -> Vec<Value> {
     let mut matched = vec![false; before.len()];
     let mut saved_indexes = vec![None; items.len()];
@@ -365,8 +365,8 @@ pub(super) fn validate_other_guests(
     }
 }
 
-/// Returns the error in the value of a guest's field; `None` for a valid value. A blank value
-/// counts as missing, not as invalid.
+/// Returns the error in the value of a guest's field; `None` for a valid value. A blank value is
+/// valid, because the guest can send it later.
 #[must_use]
 pub fn guest_field_fault(
     field: &str,

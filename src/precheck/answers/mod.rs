@@ -29,7 +29,8 @@ pub use questions::{flagged_questions, given_answer, has_flags, shown_questions}
 pub struct AnswerContext<'g> {
     /// Today's date at the flat.
     pub today: Date,
-    /// The region whose phone numbers need no country code.
+    /// The organization's country, as an ISO 3166 code. Phone numbers of this country need no
+    /// country code.
     pub country: &'g str,
     /// The choices that a step of type `damage_deposit` offers for this stay.
     pub choices: &'g [DepositChoice],

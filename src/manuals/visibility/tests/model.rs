@@ -25,8 +25,7 @@ fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
     }
 }
 
-/// Returns the time of an anchor, shifted unit by unit in the direction that the anchor's name
-/// states.
+/// Returns the time of an anchor, shifted by one unit at a time in the direction of the anchor.
 fn naive_anchor(
     stay: &VisibilityInput,
     anchor: Anchor,
