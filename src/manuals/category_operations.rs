@@ -26,8 +26,8 @@ pub(crate) const LIST_PORTAL_MANUAL_CATEGORIES: OperationName<Vec<CategoryView>>
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListCategories {
-    /// Language of the titles, as a BCP 47 tag such as `fr` or `pt-BR`. Left out: English, which
-    /// also stands in for a missing language.
+    /// Language of the titles, as a BCP 47 tag such as `fr` or `pt-BR`. Left out: English. A title
+    /// that is missing in this language is returned in the nearest available language.
     #[serde(default)]
     language: Option<Language>,
 }
@@ -56,9 +56,9 @@ struct RenameCategory {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Reorder {
-    /// Ids of categories in the new order, each once: they take the positions 0, 1, 2 and so on.
-    /// Those left out keep theirs, so positions can collide; if any is unknown or not writable,
-    /// nothing changes.
+    /// Ids of categories in the new order, each once: they take the positions 0, 1, 2 and so on. A
+    /// category that is left out keeps its position, so two categories can get the same one. If any
+    /// category is unknown or not writable, nothing changes.
     #[schemars(length(min = 1, max = 200), extend("uniqueItems" = true))]
     ordered_ids: Vec<Uuid>,
 }

@@ -55,7 +55,7 @@ struct SearchCoverIcons {
     #[serde(default)]
     #[schemars(length(max = 200))]
     query: Option<String>,
-    /// Maximum number of icons; `total` counts all that match.
+    /// Maximum number of icons. `total` is the number of all icons that match.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100), extend("x-page-size" = true))]
     limit: usize,

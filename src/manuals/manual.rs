@@ -56,8 +56,8 @@ engine::resource! {
         /// Category under which the manual is listed.
         manual_category_id: Option<Uuid> = None,
         /// Id of the category that the manual is filed under (`listPortalManualCategories`). An
-        /// unknown one is a 404. Null or left out on create: none, and guests find it after all
-        /// headings.
+        /// unknown id is a 404. Null or left out on create: no category, so guests find the manual
+        /// after all headings.
         #[schemars(extend(
             "x-choices-from" = "listPortalManualCategories",
             "x-summary" = "The category that the manual is filed under.",
@@ -102,8 +102,8 @@ engine::resource! {
 
         /// The cover image, if any.
         image_id: Option<Uuid> = None,
-        /// Id of an image record to use as the cover; an unknown one is a 404. It replaces the
-        /// icon; null removes the image. On update only, and not together with `iconName` or
+        /// Id of an image record to use as the cover; an unknown id is a 404. The image replaces
+        /// the icon; null removes the image. On update only, and not together with `iconName` or
         /// `imageUrl`.
         #[schemars(extend("x-summary" = "An image record to use as the cover."))]
         sent as Option<Uuid>, by hand, in cover after image_url;
@@ -118,9 +118,9 @@ engine::resource! {
         /// The visibility rules. A guest sees the manual only if all of them are met. Without
         /// rules, every guest sees it.
         visibility_rules: Vec<VisibilityRule> = Vec::new(),
-        /// When guests see the manual: all rules must hold for the reservation, at most one of a
-        /// category. Replaces the whole set; `[]`, the default, means always. A rule keeps the
-        /// fields of its category, others are ignored.
+        /// When guests see the manual: all rules must be met by the reservation, at most one rule
+        /// of a category. Replaces the whole set; `[]`, the default, means always. Of a rule, only
+        /// the fields of its category are stored.
         sent as VisibilityRules, by hand;
 
         /// Time of creation.
@@ -147,8 +147,8 @@ engine::resource! {
         /// `iconName` or `imageId`.
         image_url: Option<HttpUrlOrEmpty>, in cover;
 
-        /// Id of the one property that the new manual is assigned to. An inaccessible one is a 404.
-        /// Null or left out: none, so no guest sees it. On create only.
+        /// Id of the one property that the new manual is assigned to. An inaccessible property is a
+        /// 404. Null or left out: none, so no guest sees the manual. On create only.
         #[schemars(extend("x-summary" = "The one property that the new manual is assigned to."))]
         property_id: Option<Uuid>;
     }

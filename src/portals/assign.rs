@@ -30,9 +30,9 @@ store::statements! {
 struct AssignPortal {
     /// Id of the property that gets the portal.
     property_id: Uuid,
-    /// Id of the portal to assign directly, in place of the old one. An unknown one is a 404. Null
-    /// clears the assignment, so that the property gets the portal of its group, of a tag, or the
-    /// default one.
+    /// Id of the portal to assign directly, in place of the old one. An unknown portal is a 404.
+    /// Null removes the direct assignment, so that the property gets the portal of its group, of a
+    /// tag, or the default portal.
     portal_settings_id: Field<Option<Uuid>>,
 }
 

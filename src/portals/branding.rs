@@ -85,7 +85,7 @@ engine::resource! {
         /// most one such branding.
         is_default: bool = false,
         /// Whether portals with no branding of their own use this one. `true` takes the flag from
-        /// the branding that has it, `false` on the default branding is a 409; default `false`.
+        /// the branding that has it. `false` on the default branding is a 409. Default `false`.
         sent as bool, by hand, in basics;
 
         /// Deprecated; always false.

@@ -33,7 +33,7 @@ impl CommunicationMethod {
     }
 }
 
-/// A quick-access tile.
+/// A quick-access tile of the guest's page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Tile {
@@ -55,7 +55,7 @@ engine::resource! {
         /// on old portals.
         name: Option<String> = None,
         /// Name of the portal, 1 to 60 characters and not blank. It is unique in the organization,
-        /// ignoring case and surrounding spaces; one that is taken is a 409.
+        /// ignoring case and surrounding spaces; a name of another portal is a 409.
         sent as Name60, in basics;
 
         /// Whether the portal serves the properties to which no other portal is assigned. At most
@@ -202,8 +202,8 @@ engine::resource! {
 
         /// Id of the portal's branding; null means the organization's default branding.
         branding_id: Option<Uuid> = None,
-        /// Id of the branding that the portal shows (`listPortalBrandings`). An unknown one is a
-        /// 404. Null or left out on create: the organization's default branding.
+        /// Id of the branding that the portal shows (`listPortalBrandings`). An unknown branding is
+        /// a 404. Null or left out on create: the organization's default branding.
         #[schemars(extend(
             "x-choices-from" = "listPortalBrandings",
             "x-summary" = "The branding that the portal shows.",

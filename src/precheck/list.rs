@@ -99,7 +99,8 @@ impl ScopeCounts {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ListFields {
-    /// Numbers of the step's assignments. For a limited caller they count only visible assignments.
+    /// Numbers of the step's assignments. For a limited caller, only visible assignments are
+    /// counted.
     scope: ScopeCounts,
     /// Configuration that the active step lacks; null if it lacks none.
     configuration_issue: Option<ConfigurationIssue>,

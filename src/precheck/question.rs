@@ -66,7 +66,7 @@ pub struct QuestionOption {
     pub id: Uuid,
     /// Id of the translation of the option's name; null for the options of a yes-or-no question.
     pub name_ml_text_id: Option<Uuid>,
-    /// The answer that the option stands for; null unless the question is a yes-or-no one.
+    /// The answer of the option in a yes-or-no question; null in any other question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<YesNo>,
     /// Whether a guest who chooses the option flags the submission.
@@ -88,8 +88,8 @@ pub struct Condition {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("if" = { "not": { "required": ["texts"] } }, "then" = { "required": ["textMlTextId"] }))]
 pub struct QuestionInput {
-    /// Id of a question of this step to keep, with its answers. Left out or null: a new question;
-    /// an id that is not of the step, and any id on create, is a 400.
+    /// Id of the question of this step to keep, with its answers. Left out or null: a new question.
+    /// Any other id is a 400, and so is every id on create.
     #[serde(default)]
     pub id: Option<Uuid>,
     /// How the question is answered: by one option, by any number of options, by a text, or by yes
@@ -106,14 +106,14 @@ pub struct QuestionInput {
     /// Whether the step is incomplete until the question is answered. Null or left out: `false`.
     #[serde(default)]
     pub is_required: Option<bool>,
-    /// The options, in order. `single_select` and `multi_select` need at least one,
-    /// `free_form_input` has none, and `yes_no` has two that the server makes. Options left out of
-    /// a kept question are deleted.
+    /// The options, in order. `single_select` and `multi_select` need at least one option,
+    /// `free_form_input` has none, and `yes_no` has two that the server makes. An option of a kept
+    /// question that is left out is deleted.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub options: Option<Vec<OptionInput>>,
-    /// When the question is asked: any one condition that holds shows it. Null, `[]` or left out:
-    /// always.
+    /// When the question is asked: when at least one of the conditions is met. Null, `[]` or left
+    /// out: always.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     pub conditions: Option<Vec<ConditionInput>>,
@@ -123,8 +123,8 @@ pub struct QuestionInput {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionInput {
-    /// Id of an option of this question to keep. Left out or null: a new option; an id that is not
-    /// of the question is a 400.
+    /// Id of the option of this question to keep. Left out or null: a new option. Any other id is a
+    /// 400.
     #[serde(default)]
     pub id: Option<Uuid>,
     /// Id of a `precheck_question` translation: the option's name. Required for `single_select` and
@@ -140,7 +140,7 @@ pub struct OptionInput {
     #[serde(default)]
     pub answer: Option<YesNo>,
     /// Whether a guest who chooses the option flags the submission, where the step has
-    /// `isManualReviewEnabled`. Null or left out: `false` for a new option; a kept one keeps its
+    /// `isManualReviewEnabled`. Null or left out: `false` for a new option; a kept option keeps its
     /// value.
     #[serde(default)]
     pub is_flagged: Option<bool>,
@@ -178,8 +178,8 @@ pub fn create_texts<E>(
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConditionInput {
-    /// Id of an option of an earlier question that is kept: the condition holds when the guest has
-    /// chosen it. Send either this or both indexes.
+    /// Id of an option of an earlier question that is kept: the condition is met when the guest has
+    /// chosen the option. Send either this id or both indexes.
     #[serde(default)]
     pub option_id: Option<Uuid>,
     /// Position in `questions`, from 0, of an earlier question. Together with `optionIndex`, it

@@ -83,8 +83,8 @@ engine::resource! {
         /// Whether a flagged submission is held for staff review.
         is_manual_review_enabled: bool = true, answered,
         /// For `additional_questions`, `document_upload` and `damage_deposit`: whether the step can
-        /// flag a submission, which holds it for staff. Questions flag it by a
-        /// flagged option, or by every answer where no option is flagged. Default `true`.
+        /// flag a submission, which holds it for staff. The answers to questions flag it by a
+        /// flagged option, or always if no option is flagged. Default `true`.
         #[schemars(extend(
             "x-applies-to" = {
                 "stepType": ["additional_questions", "document_upload", "damage_deposit"],
@@ -96,7 +96,7 @@ engine::resource! {
         /// Products of a mandatory fee.
         fee_product_ids: Vec<Uuid> = Vec::new(), answered,
         /// For `mandatory_fee`: ids of the fee products to pay for (`listFeeProducts`). Replaces
-        /// the whole list. An active step needs at least one.
+        /// the whole list. An active step needs at least one fee product.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["mandatory_fee"] },
             "x-choices-from" = "listFeeProducts",
@@ -108,8 +108,8 @@ engine::resource! {
         /// Additional questions.
         questions: Vec<Question> = Vec::new(),
         /// For `additional_questions`: the questions, in order. Replaces the whole list. A question
-        /// sent with its `id` is kept with its answers, one without is created, one left out is
-        /// deleted; `[]` clears the list. At most 100.
+        /// with an `id` is kept with its answers, a question without an `id` is created, and a
+        /// question that is left out is deleted; `[]` clears the list. At most 100.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["additional_questions"] },
             "x-summary" = "The questions, in order.",
@@ -143,19 +143,20 @@ engine::resource! {
     /// The writable fields of a step.
     #[schemars(rename = "PrecheckStep")]
     pub struct StepFields {
-        /// Deprecated copy of `isActive`: `false` switches the step off whatever `isActive` says,
-        /// `true` has no effect.
+        /// Deprecated copy of `isActive`: `false` deactivates the step even if `isActive` is
+        /// `true`; `true` has no effect.
         #[schemars(extend("deprecated" = true))]
         is_enabled: bool;
 
-        /// Heading that guests read, up to 200 characters. The first one of a step must be English;
-        /// null restores the built-in title of the type. An update that sends it needs
-        /// `modify_tasks`; not together with `displayTitleMlTextId`.
+        /// Heading that guests read, up to 200 characters. The first heading of a step must be
+        /// English; null restores the built-in title of the type. An update of it needs
+        /// `modify_tasks`. It cannot be sent together with `displayTitleMlTextId`.
         #[schemars(extend("x-permission" = "modify_tasks"))]
         display_title: Option<Text200>, in basics;
 
-        /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and the
-        /// others are translated again; named: only that language is set. Refused without a text.
+        /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and all
+        /// other languages are translated again. If a language is sent, only that language is set.
+        /// Refused without a text.
         display_title_language: Option<Language>;
     }
 
@@ -211,15 +212,15 @@ engine::resource! {
         /// Whether guests who stayed before skip the step; default `false`.
         sent as bool, in audience;
 
-        /// Whether every guest gets the step, whatever the other rules say.
+        /// Whether every guest gets the step; the other rules are then ignored.
         is_always_shown: bool = false,
         /// Whether every guest gets the step, all its other rules ignored. It still has to be
         /// assigned. Default `false`.
         sent as bool, in audience before min_los;
     }
 
-    /// The damage waiver and the security deposit. Amounts are in cents; a payment account that is
-    /// null means the organization's active default one.
+    /// The damage waiver and the security deposit. Amounts are in cents. If a payment account is
+    /// null, the organization's active default account is charged.
     pub struct Charges in charges {
         damage_waiver_deposit_amount_cents: Option<u64> = None,
         /// For `damage_deposit`: amount in cents of the deposit that is offered beside damage
@@ -277,8 +278,8 @@ engine::resource! {
 
         damage_waiver_payment_account_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of the payment account that charges the damage waiver
-        /// (`listPaymentAccounts`). Null: the organization's active default account; one that is
-        /// unknown or inactive is a 404.
+        /// (`listPaymentAccounts`). Null: the organization's active default account. An unknown or
+        /// inactive account is a 404.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-choices-from" = "listPaymentAccounts",
@@ -334,8 +335,8 @@ engine::resource! {
 
         security_deposit_payment_account_id: Option<Uuid> = None,
         /// For `damage_deposit`: id of the payment account that charges the security deposit
-        /// (`listPaymentAccounts`). Null: the organization's active default account; one that is
-        /// unknown or inactive is a 404.
+        /// (`listPaymentAccounts`). Null: the organization's active default account. An unknown or
+        /// inactive account is a 404.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-choices-from" = "listPaymentAccounts",
@@ -457,8 +458,9 @@ engine::resource! {
     pub struct WriteOnly in write_only {
         identity_flag_policy: Option<IdentityFlagPolicy> = None,
         /// For `identity_check`: action for a flagged check, by the check's name. `ignore` skips
-        /// the check, `review` sends the guest to the team, `fail` lets the guest retake once
-        /// first; a check left out keeps its default, null clears every override. Write-only.
+        /// the check, `review` sends the guest to the team, `fail` first lets the guest repeat it
+        /// once. A check that is left out has its default action, and null gives all checks their
+        /// defaults. Write-only.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["identity_check"] },
             "x-summary" = "Action for a flagged check, by the check's name.",
@@ -479,7 +481,7 @@ engine::resource! {
 
         is_authority_provider_property_info_email_enabled: bool = false,
         /// For `authority_reporting`: whether the provider mails the lead guest about the property.
-        /// Only one specific provider does. Default `false`; ignored for other providers;
+        /// Only one specific provider does; for others the value is ignored. Default `false`;
         /// write-only.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["authority_reporting"] },
@@ -489,8 +491,8 @@ engine::resource! {
 
         fees_payment_account_id: Option<Uuid> = None,
         /// For `mandatory_fee`: id of the payment account that charges the fees
-        /// (`listPaymentAccounts`). Write-only. Null: the organization's active default account;
-        /// one that is unknown or inactive is a 404.
+        /// (`listPaymentAccounts`). Write-only. Null: the organization's active default account. An
+        /// unknown or inactive account is a 404.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["mandatory_fee"] },
             "x-choices-from" = "listPaymentAccounts",
@@ -529,8 +531,8 @@ engine::resource! {
 
         background_check_account_id: Option<Uuid> = None,
         /// For `background_check`: id of the account at the provider
-        /// (`listBackgroundCheckAccounts`). An active step needs one; an unknown one is a 404;
-        /// write-only.
+        /// (`listBackgroundCheckAccounts`). An active step needs an account; an unknown account is
+        /// a 404; write-only.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["background_check"] },
             "x-choices-from" = "listBackgroundCheckAccounts",
@@ -540,16 +542,17 @@ engine::resource! {
 
         required_guest_fields: Option<Vec<String>> = None,
         /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`,
-        /// `documentNumber`, `secondLastName`. Another name is asked as a line of text. Null or
-        /// `[]` requires nothing; at most 100; write-only.
+        /// `documentNumber`, `secondLastName`. Any other name becomes a line of text. Null or `[]`
+        /// requires nothing; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>, in task;
 
         guest_field_rules: Option<GuestFieldRules> = None,
         /// For `your_details` and `other_guests`: guests of whom a field of `requiredGuestFields`
-        /// is required, by the field's name. Conditions on age and nationality count as met while
-        /// they are not known. Null or `{}`: of every guest; at most 100; write-only.
+        /// is required, by the field's name. While a guest's age or nationality is not known, a
+        /// condition on it is treated as met. Null or `{}`: of every guest; at most 100;
+        /// write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         sent as Option<GuestFieldRules>, in task;
 

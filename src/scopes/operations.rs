@@ -30,7 +30,7 @@ pub(crate) const LIST_ENTITY_SCOPES: OperationName<EntityScopes> =
 struct OfEntity {
     /// Type of the entity: a step, a manual or a portal.
     entity_type: EntityType,
-    /// Id of the step, manual or portal whose assignments are read. An unknown one, or one of
+    /// Id of the step, manual or portal whose assignments are read. An unknown id, or an id of
     /// another type, has four empty lists.
     entity_id: Uuid,
 }
@@ -46,7 +46,7 @@ pub(super) struct WriteScopes {
     /// Type of the entity: a step, a manual or a portal. Writing assignments of a manual also needs
     /// `modify_guides`.
     entity_type: EntityType,
-    /// Id of the step, manual or portal; an unknown one is a 404.
+    /// Id of the step, manual or portal; an unknown id is a 404.
     entity_id: Uuid,
     /// Ids of properties to assign directly, or to take away. A property assigned to a portal
     /// leaves its previous portal. If the list is left out, `updateEntityScopes` treats it as

@@ -26,7 +26,7 @@ pub(crate) const COUNT_REACHED_PROPERTIES: OperationName<Vec<Reached>> =
 struct OfEntities {
     /// Type of the entities: steps, manuals or portals.
     entity_type: EntityType,
-    /// Ids of steps, manuals or portals; unknown ones, and those of another type, count 0.
+    /// Ids of steps, manuals or portals; an unknown id, or an id of another type, has the number 0.
     #[schemars(length(max = 100))]
     entity_ids: Vec<Uuid>,
 }
