@@ -154,7 +154,7 @@ impl VisibilityInput {
     }
 
     /// Converts a local time to a timestamp. If the clocks skip the time, the offset before the
-    /// change applies. If the time occurs twice, the first occurrence counts.
+    /// change applies. If the time occurs twice, the result is its first occurrence.
     fn at_local(&self, date: Date, time: Time) -> Timestamp {
         let end = if date.year() < 0 {
             Timestamp::MIN

@@ -93,7 +93,8 @@ impl GuestCategory<'_> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Returns the age on the check-in date; `None` while the birth date is not known.
+    /// Returns the age on the check-in date; `None` while the birth date or the check-in date is
+    /// not known.
     fn age(&self) -> Option<i64> {
         let birth = self.text("birthDate")?.parse().ok()?;
         Some(age_on(birth, self.check_in?).into())
@@ -125,7 +126,7 @@ impl GuestFieldRule {
     }
 
     /// Returns whether the rule requires its field of a guest. While the guest's birth date or
-    /// nationality is not known, a condition on this detail counts as met.
+    /// nationality is not known, a condition on this detail is treated as met.
     fn holds(&self, guest: &GuestCategory<'_>) -> bool {
         let is_of_age = guest.age().is_none_or(|age| {
             self.minimum_age.is_none_or(|minimum| age >= minimum.into())
@@ -139,8 +140,8 @@ impl GuestFieldRule {
     }
 }
 
-/// Returns whether a list of country codes contains a guest's nationality. Guests also write names
-/// of countries, so any text other than a code of two letters counts as contained.
+/// Returns whether a list of country codes contains a guest's nationality. Returns `true` for any
+/// text other than a code of two letters, because guests also write names of countries.
 fn is_among(nationality: &str, listed: &[String]) -> bool {
     let is_code =
         nationality.len() == 2 && nationality.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -164,8 +165,8 @@ impl GuestFieldRules {
         self.0.get(field).is_none_or(|rule| rule.holds(guest))
     }
 
-    /// Returns whether a step asks guests of this part for a field. The part is the guest who
-    /// booked, or the others. A rule can limit a field to one part.
+    /// Returns whether a step asks guests of this part for a field. A rule can limit a field to the
+    /// guest who booked, or to the other guests.
     #[must_use]
     pub fn is_asked_of(&self, field: &str, part: GuestPart) -> bool {
         self.0.get(field).is_none_or(|rule| rule.is_about(part))

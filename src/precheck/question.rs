@@ -253,8 +253,8 @@ pub fn linked_texts(inputs: &[QuestionInput], stored: &[Question]) -> Vec<Linked
 /// Returns the questions that result from a list in a request, or the issues of that list. The path
 /// of an issue is relative to `questions`.
 ///
-/// A question or option with an id updates the stored one. One without an id is created. A stored
-/// one that the list does not contain is deleted.
+/// A question or option that is sent with an id updates the stored question or option. Without an
+/// id, it is created. Stored questions and options that the list does not contain are deleted.
 pub fn replace(
     inputs: &[QuestionInput],
     stored: &[Question],

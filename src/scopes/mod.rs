@@ -95,7 +95,8 @@ pub(crate) struct Assignable {
     pub needs: Option<Permission>,
 }
 
-/// The names of entities or targets, with their ids. `None` stands for an object without a name.
+/// The names of entities or targets, with their ids. The name is `None` for an object without a
+/// name.
 pub(crate) type ScopeNames = Vec<(Uuid, Option<String>)>;
 
 /// A kind of target that is not a record of the platform, such as a portal. The module that defines

@@ -128,8 +128,8 @@ impl PropertiesByTarget {
         })
     }
 
-    /// Returns the properties by target from the cache. The cached value is valid until the
-    /// configuration changes.
+    /// Returns the cached value, or computes it. A change of the configuration invalidates the
+    /// cached value.
     fn cached(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         context.cached("behind targets", Self::load)
     }

@@ -360,8 +360,7 @@ impl BestHits {
         }
     }
 
-    /// Adds a result that the query refers to, for example by its id. The result counts as an exact
-    /// fit.
+    /// Adds a result that the query refers to, for example by its id, as an exact fit.
     pub fn add_exact(&mut self, found_type: FoundType, id: Uuid, name: &str) {
         self.hits.push(Hit {
             is_without_hints: false,

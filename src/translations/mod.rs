@@ -63,7 +63,7 @@ store::statements! {
         is_machine_translated = excluded.is_machine_translated, updated_at = excluded.updated_at";
     /// Deletes a text in one language.
     DELETE_ENTRY = "delete from translation_entry where organization_id = ?1 and translation_id = ?2 and language = ?3";
-    /// Deletes a translation with its texts and its queued jobs.
+    /// Deletes a translation. Foreign keys delete its texts and its queued jobs, too.
     DELETE = "delete from translation where organization_id = ?1 and id = ?2";
     /// Sets the time of the last change of a translation.
     TOUCH = "update translation set updated_at = ?3 where organization_id = ?1 and id = ?2";
@@ -449,8 +449,8 @@ fn all_entries(
     Ok(all)
 }
 
-/// A version of a text. It says whether it was translated by machine, and whether the English text
-/// has changed since.
+/// A version of a text, whether it was translated by machine, and whether the English text has
+/// changed since it was written.
 #[derive(Serialize)]
 struct TextVersion {
     text: String,

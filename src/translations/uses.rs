@@ -146,7 +146,8 @@ impl TextChange<'_> {
 
 /// A module's rules for the texts that its resources show.
 pub(crate) trait TextRules: Send + Sync {
-    /// Returns the source tables of the module's texts. A source table belongs to one module only.
+    /// Returns the source tables of the module's texts. No other module has texts of these source
+    /// tables.
     fn sources(&self) -> &'static [SourceTable];
 
     /// Returns the form that the text of a field must have.
@@ -265,8 +266,7 @@ fn distinct(ids: impl Iterator<Item = Uuid>) -> Vec<Uuid> {
 }
 
 /// Fails with 404 if the text does not exist, or if the caller can see none of the resources that
-/// show it. A text without a use belongs to the organization, so every caller can read and write
-/// it.
+/// show it. Every caller can read and write a text that no resource shows.
 pub(crate) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let source = source(context, id)?;
     let module = module(context, source)?;

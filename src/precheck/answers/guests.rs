@@ -397,9 +397,9 @@ pub fn guest_field_fault(
     }
 }
 
-/// Returns whether a text is a phone number. A number with a country code must fit that country's
-/// numbering plan. A number without one must fit the plan of the organization's country, or else
-/// only look like a phone number, because guests come from any country.
+/// Returns whether a text is a phone number. A number with a country code must fit the numbering
+/// plan of that country. A number without a country code must fit the plan of the organization's
+/// country, or at least have the form of a phone number, because guests come from any country.
 fn is_phone(text: &str, country: &str) -> bool {
     let is_international = ["+", "\u{ff0b}", "00"]
         .iter()

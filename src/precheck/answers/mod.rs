@@ -160,9 +160,9 @@ pub fn normalize_answers(step_type: StepType, answers: Object) -> Object {
     }
 }
 
-/// Merges sent answers into the saved ones and returns the result. Details of guests are merged,
-/// and so are answers to questions that are sent as changes. All other answers replace the saved
-/// ones. Fails if an item in a list of guests has the id of no saved guest.
+/// Merges sent answers into the saved answers and returns the result. Details of guests are merged,
+/// and so are answers to questions that are sent as changes. All other sent answers replace the
+/// saved answers. Fails if an item in a list of guests has the id of no saved guest.
 pub fn merged_answers(
     step_type: StepType,
     merging: MergeContext<'_>,
