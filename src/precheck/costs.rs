@@ -56,7 +56,7 @@ pub struct DepositChoice {
     pub pricing_basis: Option<PricingBasis>,
     /// The amount for the whole stay; null if no amount is set.
     pub total_cents: Option<u64>,
-    /// The account that is charged. It is not part of the guest's view.
+    /// Id of the payment account that is charged. Guests do not see it.
     #[serde(skip)]
     pub payment_account_id: Option<Uuid>,
 }
@@ -75,7 +75,7 @@ pub struct Fee {
     pub currency: String,
     /// The amount for the whole stay, which is `amountCents`: a fee is charged once for a stay.
     pub total_cents: Option<u64>,
-    /// The account that is charged. It is not part of the guest's view.
+    /// Id of the payment account that is charged. Guests do not see it.
     #[serde(skip)]
     pub payment_account_id: Option<Uuid>,
 }

@@ -487,8 +487,8 @@ impl StepDraft {
     }
 }
 
-/// Returns the language under which a title is stored. This is English if no language is given, or
-/// a variant of English.
+/// Returns the language under which a title is stored: English if no language or a variant of
+/// English is given, otherwise the given language.
 fn title_language(language: Option<&str>) -> String {
     let tag = language
         .and_then(engine::format::language)

@@ -191,8 +191,8 @@ impl Coverage {
     pub(crate) fn is_writable(&self, kind: TargetKind, id: Uuid) -> bool {
         self.0.as_ref().is_none_or(|limited| {
             let cover = limited.cover((kind, id));
-            // A portal that serves no property concerns no other caller, so the caller may change
-            // it.
+            // A portal that serves no property affects no property outside the caller's access, so
+            // the caller may change it.
             !cover.is_outside && (cover.is_inside || kind == TargetKind::Portal)
         })
     }
