@@ -36,10 +36,6 @@ async fn the_platform_interface_accepts_only_its_key(app: App) {
         .get(&format!("/organizations/{}", new_id()))
         .await
         .error(404);
-    app.platform()
-        .get("/organizations/nonsense")
-        .await
-        .error(404);
     app.api(crate::support::PLATFORM_KEY)
         .get("/portals")
         .await
@@ -64,6 +60,32 @@ async fn the_platform_interface_accepts_only_its_key(app: App) {
         )
         .await;
     assert_eq!(bad.issues(), ["country", "languages.0", "nmae"]);
+}
+
+on_both!(an_organization_id_that_is_not_a_uuid_gets_a_404_that_says_so);
+async fn an_organization_id_that_is_not_a_uuid_gets_a_404_that_says_so(app: App) {
+    let body = Some(json!({ "name": "New", "country": "ES", "languages": ["en"] }));
+    for (method, path, body) in [
+        (Method::GET, "/organizations/xx", None),
+        (Method::GET, "/organizations/xx/api-keys", None),
+        (
+            Method::POST,
+            "/organizations/xx/guest-links",
+            Some(json!({})),
+        ),
+        (Method::PUT, "/organizations/xx", body),
+        (Method::DELETE, "/organizations/xx", None),
+    ] {
+        let response = app.platform().send(method, path, body).await;
+        let issues = &response.error(404)["details"]["issues"];
+        assert_eq!(
+            *issues,
+            json!([{ "path": ["organizationId"], "message": "must be a UUID" }]),
+            "{path}"
+        );
+    }
+    let path = format!("{}/platform/v1/organizations/xx", app.base);
+    ApiResponse::of(app.http.get(path)).await.error(401);
 }
 
 on_both!(tokens_are_shown_once_and_revoked_keys_get_401_at_once);

@@ -258,6 +258,14 @@ impl Error {
         Self::new(ErrorKind::NotFound, format!("{what} not found."))
     }
 
+    /// Creates a 404 for an id in the path that is not a UUID. `field` is the name of the id in the
+    /// path, such as `organizationId`.
+    #[must_use]
+    pub(crate) fn malformed_id(what: &str, field: &str) -> Self {
+        let issue = Issue::new(&[field], Reason::Format("uuid".into(), "a UUID"));
+        Self::not_found(what).with_issues(vec![issue])
+    }
+
     /// Sets the id of the object that was not found, so that the response can name the field of the
     /// body that contains it.
     #[must_use]

@@ -351,8 +351,7 @@ impl Shape {
                 && schema["format"] == "uuid"
             {
                 if !format::is_uuid(text) {
-                    let issue = Issue::new(&[name], Reason::Format("uuid".into(), "a UUID"));
-                    return Err(Error::not_found("Identifier").with_issues(vec![issue]));
+                    return Err(Error::malformed_id("Identifier", name));
                 }
                 text.make_ascii_lowercase();
             }

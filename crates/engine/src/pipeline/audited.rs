@@ -5,14 +5,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::authenticate::ORGANIZATION_ID;
 use crate::access::Access;
 use crate::audit::{self, Actor, AuditEntryRow, AuditedObject, Audits, Change, Target, WriteKind};
 use crate::context::{Context, System};
 use crate::error::{ErrorKind, Result};
 use crate::operation::{Answer, Operation};
-
-/// The input field with the organization's id, for operations that run outside of an organization.
-const ORGANIZATION: &str = "organizationId";
 
 /// A call that gets an audit entry.
 pub(super) struct Audited {
@@ -70,7 +68,7 @@ impl Audited {
         system: &'s mut System<'_, 't>,
         access: &'s Access,
     ) -> Result<Option<Context<'s, 't>>> {
-        let Some(id) = audit::id(&self.input, ORGANIZATION) else {
+        let Some(id) = audit::id(&self.input, ORGANIZATION_ID) else {
             return Ok(None);
         };
         match Context::for_reading(system.again(), id, access) {

@@ -45,6 +45,8 @@ pub(super) fn token<'r>(operation: &Operation, request: &'r Head) -> Option<&'r 
 
 /// The name of the path parameter with the token of a guest's link.
 pub(super) const TOKEN: &str = "token";
+/// The name of the path parameter with the id of an organization.
+pub(super) const ORGANIZATION_ID: &str = "organizationId";
 
 fn link_token(request: &Head) -> Option<&str> {
     request
@@ -421,14 +423,14 @@ fn platform_caller(service: &Service, operation: &Operation, request: &Head) -> 
     let id = request
         .path
         .iter()
-        .find(|(name, _)| name == "organizationId")
+        .find(|(name, _)| name == ORGANIZATION_ID)
         .map(|(_, value)| value);
     let id = id
         .filter(|text| format::is_uuid(text))
         .and_then(|text| text.parse::<Uuid>().ok());
     Ok(Caller::Platform(
         Access::platform(),
-        Some(id.ok_or_else(|| Error::not_found("Organization"))?),
+        Some(id.ok_or_else(|| Error::malformed_id("Organization", ORGANIZATION_ID))?),
     ))
 }
 
