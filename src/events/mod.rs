@@ -8,12 +8,13 @@
 //! `outbox.rs` writes a delivery for each matching subscription, in the transaction of the change.
 //! The crate `delivery` sends the delivery. When it sends, `payload.rs` reads the data that the
 //! receiver may see. `eligibility.rs` checks before each delivery and once a minute whether the
-//! credential may still receive its event. The other files have the operations on subscriptions and
-//! deliveries.
+//! credential may still receive its event. `disabling.rs` disables the subscriptions of a
+//! credential that ends. The other files have the operations on subscriptions and deliveries.
 
 mod arrivals;
 mod audited;
 mod derive;
+mod disabling;
 mod document;
 mod eligibility;
 mod erased;
@@ -41,6 +42,7 @@ use uuid::Uuid;
 use crate::records::RecordKind;
 pub(crate) use arrivals::{arrived_reviews, record_arrived_reviews};
 pub use derive::{DerivedEvents, RecordChange, TimerEffect, check_out, derive_events, has_timers};
+pub use disabling::{disable_all_in_other_organizations, disable_all_of, disable_events_of_member};
 pub(crate) use document::{data_name, parameters, schemas, webhooks};
 pub use eligibility::disable_lapsed;
 pub(crate) use event_types::{LIST_WEBHOOK_EVENT_TYPES, WebhookEventType};
@@ -50,9 +52,6 @@ pub use payload::Payloads;
 pub(crate) use subscriptions::{
     CREATE_WEBHOOK_SUBSCRIPTION, CreatedWebhookSubscription, LIST_WEBHOOK_SUBSCRIPTIONS,
     ROTATE_WEBHOOK_SECRET, WebhookSubscription,
-};
-pub use subscriptions::{
-    disable_all_in_other_organizations, disable_all_of, disable_events_of_member,
 };
 pub use timekeeper::{ReconnectDelay, Timekeeper};
 pub(crate) use timer::{
@@ -81,6 +80,7 @@ pub(crate) static MODULE: Module = Module {
         [
             arrivals::STATEMENTS,
             audited::STATEMENTS,
+            disabling::STATEMENTS,
             log::STATEMENTS,
             outbox::STATEMENTS,
             owned::STATEMENTS,
