@@ -35,7 +35,7 @@ async fn write(window: &Window, name: &str, size: (u32, u32)) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "it writes docs/images"]
+#[ignore = "writes docs/images; `just screenshots` runs it"]
 async fn screenshots_of_the_guest_page_are_written() {
     browse(Duration::from_secs(120), async |window| {
         let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();
@@ -77,7 +77,7 @@ const RECEIVERS: [(&str, &str); 3] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "it writes docs/images"]
+#[ignore = "writes docs/images; `just console-pictures` runs it"]
 async fn screenshots_of_the_console_are_written() {
     browse(Duration::from_secs(120), async |window| {
         let demo = tokio::task::spawn_blocking(Demo::start).await.unwrap();

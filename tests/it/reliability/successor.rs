@@ -209,7 +209,7 @@ async fn failover_to_a_standby_loses_no_acknowledged_writes() {
     assert_failures_survived(&[TakeoverEnd::SwitchOver, TakeoverEnd::Killed]).await;
 }
 
-#[ignore = "minutes; `just failover`"]
+#[ignore = "takes minutes; `just failover` runs it"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_kind_of_primary_failure_is_survived() {
     let rounds = number("VESTIBULE_FAILOVER_ROUNDS", 3);

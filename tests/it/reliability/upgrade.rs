@@ -26,7 +26,7 @@ type Statuses = BTreeMap<u16, usize>;
 /// repeats a write with the same key at alternating nodes until the write succeeds, and then reads
 /// the manual at the other node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "takes a binary of an older version: just upgrade FROM"]
+#[ignore = "needs a binary of an older version; `just upgrade FROM` builds it and runs the test"]
 async fn a_rolling_upgrade_loses_no_writes() {
     let older = PathBuf::from(
         std::env::var_os("VESTIBULE_UPGRADE_FROM").expect("the binary of an older version"),
