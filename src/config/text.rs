@@ -1,6 +1,7 @@
 //! Trims and checks the text of a setting from a flag, a variable or a file.
 //!
-//! All settings pass through this module, so that all of them treat stray characters alike.
+//! All settings pass through this module, so that all of them treat stray characters alike, such as
+//! a line break at the end of a file.
 
 use std::ffi::OsStr;
 use std::fmt::Display;

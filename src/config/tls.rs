@@ -180,7 +180,7 @@ pub struct PublicUrlFlags {
     /// first name in `VESTIBULE_TLS_DOMAIN`].
     #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
-    /// The host names of `serve`.
+    /// The host names of `serve --tls-domain`. The first one is the default of `--public-url`.
     #[arg(long, env = "VESTIBULE_TLS_DOMAIN", hide = true, value_delimiter = ',', value_parser = TrimmedParser(StringValueParser::new()))]
     pub tls_domain: Vec<String>,
 }

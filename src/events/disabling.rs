@@ -43,7 +43,8 @@ pub fn disable_all_of(
 
 /// Disables every active subscription of a credential in other organizations, because the
 /// credential's app now works for this organization. Returns 503 if another transaction has locked
-/// one of these subscriptions. A wait for a row of another organization could end in a deadlock.
+/// one of these subscriptions. Does not wait for the lock, because transactions lock rows of other
+/// organizations in no common order and could deadlock.
 pub fn disable_all_in_other_organizations(
     context: &mut Context<'_, '_>,
     credential: Credential,

@@ -1,8 +1,9 @@
 //! Checks whether a subscription's credential may still receive its event (rules: webhooks#ends).
 //!
 //! The check runs before each delivery, and once a minute for every active subscription. The check
-//! once a minute finds credentials that lose access without a change of their subscriptions. For
-//! example, a credential expires, or an organization begins to require two-factor authentication.
+//! once a minute finds credentials that lose access although no request changes them or their
+//! subscriptions. For example, a credential expires, or an organization begins to require
+//! two-factor authentication.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +115,7 @@ impl Cursor {
 type LapsedCredentials = BTreeSet<(Uuid, String)>;
 
 /// Checks a batch of subscriptions after a position. Returns the lapsed credentials, and the
-/// position from which the next batch starts if there may be one.
+/// position from which the next batch starts, or `None` after the last batch.
 fn find_lapsed(
     tx: &mut Transaction<'_>,
     from: &Cursor,
@@ -158,8 +159,8 @@ fn find_lapsed(
 /// Checks a credential's subscriptions again, in a write transaction, and disables those whose
 /// event the credential may no longer receive. Returns the disabled subscriptions with the reasons.
 ///
-/// Locks the organization first. Every change of several subscriptions does this, so that two such
-/// changes cannot deadlock.
+/// Locks the organization first. Every transaction that changes several subscriptions does this, so
+/// that two such transactions cannot deadlock.
 fn disable(
     tx: &mut Transaction<'_>,
     service: &Service,

@@ -91,7 +91,8 @@ struct OneDelivery {
 struct RedeliverFailed {
     /// Id of the subscription whose failed deliveries are sent again.
     id: Uuid,
-    /// Earliest creation time of the failed deliveries to send again. Older deliveries are not sent.
+    /// Earliest creation time of the failed deliveries to send again. Older deliveries are not
+    /// sent.
     since: Moment,
     /// Id of another active subscription of the same credential and event, to which the deliveries
     /// are sent instead. They keep their ids and move to its log. Deliveries that were pending when
@@ -306,8 +307,8 @@ fn send_again(
         position = (last.get(1)?, last.get(0)?);
         for row in &rows {
             let Json(mut delivery): Json<Delivery> = row.get(2)?;
-            // The statements skip pings by the column `is_ping`. Pings that are older than this
-            // column are not marked in it, so they are skipped here.
+            // The statements skip pings by the column `is_ping`, which is false in some old pings.
+            // The code skips those here.
             let is_event = !delivery.reported.is_ping();
             if is_event && requeue(context, receiver, row.get(0)?, &mut delivery)? {
                 redelivered += 1;

@@ -396,8 +396,8 @@ fn create(
         &INSERT,
         values![id, &key, event.as_ref(), &input.target_url.0, now, doc],
     )?;
-    // A new subscription is always active, so a credential never has many more disabled
-    // subscriptions than this limit. One `DELETE_SURPLUS` for each new subscription is enough.
+    // One execution of `DELETE_SURPLUS` is enough. At most `MAX_ACTIVE` subscriptions can have
+    // become disabled since the execution for the previous new subscription.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.wake(DELETIONS);
     }

@@ -1,12 +1,12 @@
 //! Timers of devices that are back online, in the table `device_timer`. The timekeeper
 //! (`timekeeper.rs`) fires them.
 //!
-//! A timer is a row with a device and the time at which the device came back. The transaction of the
-//! device's change writes the row, so the timer survives a restart. The row does not contain the
-//! delay, which is a setting of the timekeeper.
+//! A timer is a row with a device and the time at which the device came back. The transaction of
+//! the device's change writes the row, so the timer survives a restart. The row does not contain
+//! the delay, which is a setting of the timekeeper.
 //!
-//! Code that starts, ends or fires a timer has locked the organization. The transaction that fires
-//! a timer also deletes its row, so that only one of several nodes fires it.
+//! Code that starts, ends or fires a timer must lock the organization first. The transaction that
+//! fires a timer also deletes its row, so that only one of several nodes fires it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -97,8 +97,8 @@ fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
     context.execute_deferred(&DISARM, values![devices])
 }
 
-/// Returns an organization with a timer that started at `since` or before. Skips the organizations in
-/// `except`.
+/// Returns an organization with a timer that started at `since` or before. Skips the organizations
+/// in `except`.
 pub(super) fn due_organization(
     tx: &mut Transaction<'_>,
     since: Timestamp,

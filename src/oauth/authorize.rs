@@ -117,7 +117,7 @@ async fn respond(
     response
 }
 
-/// An error for which the client's redirect address is not known.
+/// An error that occurs before the client's redirect address is known.
 pub(super) enum PageError {
     /// The request cannot be read.
     Request(OauthError),
@@ -138,7 +138,8 @@ impl From<Error> for PageError {
 }
 
 impl PageError {
-    /// Returns an error page in English, because the request headers are no longer available.
+    /// Returns an error page in English. The request headers, which name the browser's language,
+    /// are no longer available.
     pub(super) fn into_page(self, service: &Service, request_id: Uuid) -> Response {
         match self {
             Self::Request(error) => {
@@ -226,7 +227,7 @@ impl OauthRequest {
     }
 
     /// Redirects to the sign-in page, from which the browser returns to the same request. Returns
-    /// an error page if the request is too long for a return path.
+    /// an error page if the request is too long for the path of this return.
     pub(super) fn redirect_to_sign_in(&self) -> Response {
         let query = Serializer::new(String::new())
             .extend_pairs(self.parameters.all(&REQUEST_PARAMETERS))
@@ -296,8 +297,9 @@ impl OauthRequest {
     }
 }
 
-/// Returns the policy source (CSP `form-action`) to which this endpoint may redirect a request with
-/// this path. See [`people::FormRedirects`].
+/// Returns the source for the CSP directive `form-action` of a page whose form leads to the given
+/// path. Browsers check the redirects after a form, too, so the source is the redirect address in
+/// the query of the path. See [`people::FormRedirects`].
 pub(super) fn form_redirect_source(path: &str) -> Option<String> {
     let query = path.strip_prefix(paths::AUTHORIZE)?.strip_prefix('?')?;
     redirect::claimed_source(OauthParameters::from_query(Some(query)).get("redirect_uri")?)

@@ -38,8 +38,8 @@ store::statements! {
     /// exchanged.
     GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant where organization_id = ?1 and exchanged_at is not null
         and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4) order by exchanged_at, id";
-    /// The app with this metadata document. The organization, to which no app belongs, is only read
-    /// to see that it is not erased.
+    /// The app with this metadata document. Apps belong to no organization, so the join only checks
+    /// that the organization is not erased.
     APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
 }
 

@@ -120,7 +120,8 @@ pub(super) async fn show(
         words,
         app,
     };
-    // The form redirects to the app, and the app may redirect to any address.
+    // The page's policy allows its form to redirect to any address. The form leads to the app, and
+    // the app may redirect the browser further.
     Ok(people::page_with_external_form(
         200,
         page.render().map_err(Error::internal),

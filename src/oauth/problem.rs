@@ -20,7 +20,7 @@ pub(super) enum ErrorPageKind {
     Redirect,
     /// The request cannot be read.
     Request,
-    /// The request is too long for a return path after sign-in.
+    /// The request is too long for the path to which the browser returns after sign-in.
     TooLong,
     /// The form does not have the token of this session.
     Form,

@@ -143,9 +143,9 @@ fn store(
     Ok(pair.response(scopes))
 }
 
-/// Returns the token response for a replaced refresh token, with the pair that replaced it. Extends
-/// the access token to its full lifetime from now, because the response says so, unless the client
-/// has revoked the token.
+/// Returns the token response for a replaced refresh token, with the pair that replaced it. The
+/// response announces the full lifetime of the access token (`expires_in`). So the function extends
+/// the access token to this lifetime from now, unless the client has revoked the token.
 fn repeat_response(
     context: &mut Context<'_, '_>,
     token: &str,
@@ -172,8 +172,8 @@ enum TokenState {
     Valid,
     /// The token has expired.
     Expired,
-    /// The token was replaced longer ago than the grace period, so it has leaked (OAuth 2.1, section
-    /// 4.3.1).
+    /// The token was replaced longer ago than the grace period, so it has leaked (OAuth 2.1,
+    /// section 4.3.1).
     Reused,
 }
 

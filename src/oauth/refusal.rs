@@ -37,8 +37,8 @@ pub(super) enum OauthErrorCode {
     InvalidRedirectUri,
     /// This server does not accept the client's metadata (RFC 7591, section 3.2.2).
     InvalidClientMetadata,
-    /// There are too many requests, or the server is temporarily unavailable (RFC 6749, section
-    /// 4.1.2.1).
+    /// The client sends too many requests, or the server is temporarily unavailable (RFC 6749,
+    /// section 4.1.2.1).
     TemporarilyUnavailable,
     /// An internal error of this server (RFC 6749, section 4.1.2.1).
     ServerError,

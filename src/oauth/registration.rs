@@ -30,9 +30,9 @@ store::statements! {
 const BODY_LIMIT: usize = 64 << 10;
 /// Time limit for a client to send a body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
-/// The time over which registrations are counted for the limit.
+/// Length of the window in which registrations are counted: an hour.
 const WINDOW: Duration = Duration::from_secs(3_600);
-/// Maximum number of registrations from one address in the window. All addresses of a network
+/// Maximum number of registrations from one address within [`WINDOW`]. All addresses of a network
 /// together may make three times as many.
 const MAX_PER_ADDRESS: u32 = 20;
 

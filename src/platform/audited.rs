@@ -75,8 +75,8 @@ pub(super) fn audited_organization(
 }
 
 /// Describes the records in the input for the audit log. A single record is described with its
-/// fields. If there are several records, each is described only by the time of its last change, so
-/// that the audit log entry lists the changed records.
+/// fields. If there are several records, the description has only the time of each record's last
+/// change, so that the audit log entry lists the changed records.
 pub(super) fn audited_records(
     context: &mut Context<'_, '_>,
     input: &Value,

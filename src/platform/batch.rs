@@ -28,12 +28,12 @@ use crate::records::{
 
 /// The key of the error for a change of a record that the platform manages.
 const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
-/// Number of changed records of each kind in a batch that get a time of change of their own. After
+/// Number of changed records of each kind in a batch that each get their own time of change. After
 /// these, each group of [`RECORDS_PER_MILLISECOND`] records gets one time.
 const DISTINCT_TIMES: u32 = 100;
 /// Number of records that get the same time of change, after the first [`DISTINCT_TIMES`] records.
-/// It must be below the size of a page, because a client reads changes page by page from the last
-/// time.
+/// It must be below the size of a page. Otherwise all records of a page could have one time, and a
+/// client that continues from the last time would read the same page again.
 const RECORDS_PER_MILLISECOND: u32 = 10;
 
 /// A record in a request that writes records.
@@ -85,7 +85,7 @@ fn referenced_records(kind: RecordKind, data: &Object) -> BTreeSet<(RecordKind, 
         .collect()
 }
 
-/// The data of a record, and its columns.
+/// The data of a record, and the values of the other columns of its row.
 #[derive(Debug, Clone)]
 struct RecordState {
     data: Object,
@@ -128,8 +128,8 @@ struct BatchRecord {
     now: Option<RecordState>,
     /// Whether `now` must be written to the database.
     is_changed: bool,
-    /// Whether the batch deletes the record now and writes it again later. If that later write is
-    /// skipped, [`SyncBatch::finish`] deletes the record.
+    /// Whether the request has deleted the record and writes it again later. The batch does not
+    /// delete the record yet. If the later write is skipped, [`SyncBatch::finish`] deletes it.
     awaits_rewrite: bool,
     /// Whether the batch has deleted the record.
     was_deleted: bool,
@@ -195,7 +195,7 @@ impl SyncBatch {
         self.records.get(&(kind, id))?.now.as_ref()
     }
 
-    /// Applies a record of the request. `is_rewritten` is true for a deletion if the batch writes
+    /// Applies a record of the request. `is_rewritten` is true for a deletion if the request writes
     /// the same record again later.
     pub(super) fn apply(
         &mut self,
@@ -351,7 +351,8 @@ impl SyncBatch {
         }
     }
 
-    /// Notes that the batch writes the record again, with the data that it already has.
+    /// Notes that the request writes a record with its stored data. If the request has deleted the
+    /// record before, the batch leaves the record as it is.
     fn mark_unchanged(&mut self, kind: RecordKind, id: Uuid) {
         if let Some(entry) = self.records.get_mut(&(kind, id)) {
             entry.awaits_rewrite = false;
@@ -543,8 +544,8 @@ impl SyncBatch {
         }
     }
 
-    /// Collects the events and timers of a change. An initial sync fires no events, but stops
-    /// timers whose reason has ended.
+    /// Collects the events and timers of a change. An initial sync fires no events and starts no
+    /// timers. It ends timers whose condition has ended.
     fn collect_events(
         &mut self,
         now: Timestamp,

@@ -24,8 +24,8 @@ const MAX_TIME: Duration = Duration::from_millis(5);
 const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {
-    /// The organization that still has rows although it is erased. Of several, the one that was
-    /// erased first.
+    /// An erased organization whose rows are not yet deleted. If there are several, the one that
+    /// was erased first.
     ERASED = "select id from organization where erased_at is not null order by erased_at, id limit 1";
     /// Deletes the row of the organization if no other row refers to it.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null

@@ -1,4 +1,5 @@
-//! Sync: the platform pushes records, all or nothing, and changes become events (rules: sync).
+//! The operation `sync`: the platform sends records, and one transaction writes all of them or
+//! none. Changes of the records fire events (rules: sync).
 
 mod schema;
 
@@ -43,7 +44,8 @@ struct Sync {
     #[serde(default)]
     on_invalid: Option<OnInvalid>,
     records: Vec<SyncRecord>,
-    /// The records that the validation of the request has skipped ([`engine::operation::Sifts`]).
+    /// The records that the validation of the request has skipped
+    /// ([`engine::operation::FilteredList`]).
     #[serde(default)]
     left_out: Vec<SkippedRecord>,
 }
@@ -74,7 +76,7 @@ impl From<SkippedRecord> for Rejected {
     }
 }
 
-/// What to do with a request that has an invalid record.
+/// The treatment of a request that has an invalid record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OnInvalid {
@@ -100,8 +102,8 @@ pub(crate) struct Synced {
     /// record of the request has a version.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<usize>,
-    /// The invalid records that were skipped, in the order of the request, with `onInvalid: "skip"`;
-    /// absent otherwise. At most 100.
+    /// The invalid records that were skipped, in the order of the request, with `onInvalid:
+    /// "skip"`; absent otherwise. At most 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     rejected: Option<Vec<Rejected>>,
     /// Number of invalid records that were skipped, with `onInvalid: "skip"`; absent otherwise.
@@ -211,7 +213,7 @@ pub(crate) struct SyncSettings {
     pub(crate) fires: bool,
     /// Whether to check the records without writing them.
     pub(crate) is_dry_run: bool,
-    /// What to do with a record that has an issue.
+    /// The treatment of a record that has an issue.
     pub(crate) on_invalid: OnInvalid,
 }
 
@@ -224,7 +226,8 @@ pub(crate) fn apply_records(
     apply_sifted(context, records, Vec::new(), settings)
 }
 
-/// Does the same as [`apply_records`], for a request in which validation has skipped some records.
+/// Inserts, replaces and deletes records in order, for a request in which validation has skipped
+/// the records `left_out`.
 fn apply_sifted(
     context: &mut Context<'_, '_>,
     records: Vec<SyncRecord>,
@@ -293,8 +296,8 @@ fn remaining_indexes(count: usize, left_out: &[SkippedRecord]) -> Vec<usize> {
         .collect()
 }
 
-/// Converts records to their canonical form. Returns them with the warnings about their fields, up
-/// to the maximum of a response.
+/// Converts records to their canonical form. Returns them with the warnings about their fields, at
+/// most [`MAX_WARNINGS`].
 fn to_canonical(
     mut records: Vec<SyncRecord>,
     indexes: &[usize],
@@ -351,7 +354,7 @@ fn with_article(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
-/// Returns a warning for each unknown field, up to the maximum of a response.
+/// Returns a warning for each unknown field, at most [`MAX_WARNINGS`] in total.
 fn warnings(records: &[SyncRecord], indexes: &[usize]) -> Vec<Warning> {
     let fields = indexes.iter().zip(records).flat_map(|(index, record)| {
         record

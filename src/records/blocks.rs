@@ -129,7 +129,8 @@ pub(crate) fn update_block_counts(
     };
     let rows = context.rows(&BLOCKS_FROM, values![kind.as_ref(), earliest.0, earliest.1])?;
     let mut blocks = rows.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
-    // The last record's position matters only if the last block may be full.
+    // The position of the last record is needed only if the last block may become full. The next
+    // record at the end then begins a new block.
     let may_fill = blocks.last().is_some_and(|block| {
         block.records + i64::try_from(added.len()).unwrap_or(i64::MAX) >= FULL
     });
@@ -177,8 +178,8 @@ fn change(
             } else {
                 following
             };
-            // `BLOCKS_FROM` begins with the block of the smallest position, so `block_end` is at
-            // least 1.
+            // `block_end` is at least 1, because the first of `blocks` contains the smallest
+            // position (`BLOCKS_FROM`).
             let block = &mut blocks[block_end.saturating_sub(1)];
             block.records += by;
             block.is_changed = true;
@@ -236,7 +237,7 @@ mod tests {
                 total: 0
             }
         );
-        // A record between two others is counted at its position.
+        // A new record between existing records is counted in the block at its position.
         change(
             &mut blocks,
             Some(position(20_000)),

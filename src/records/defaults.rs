@@ -43,7 +43,8 @@ pub(crate) fn default_fields(kind: RecordKind, settings: &Settings, now: Timesta
     let Value::Object(mut defaults) = defaults else {
         return Object::new();
     };
-    // A reservation may have no flat. Any other field without a default must come from the user.
+    // Null means that the field has no default, so the user must fill it in. Only `propertyId` may
+    // stay null, because a reservation may have no flat.
     defaults.retain(|field, value| !value.is_null() || field == "propertyId");
     defaults
 }

@@ -14,7 +14,8 @@ use super::RecordKind;
 
 /// Maximum number of bytes of an e-mail address in a facet. A longer address is not indexed.
 const MAX_EMAIL_BYTES: usize = 320;
-/// Maximum number of characters of a folded name or reference; an index entry has a size limit.
+/// Maximum number of characters of a name or a reference in a facet, because a database limits the
+/// size of an index entry.
 const MAX_KEY_CHARS: usize = 100;
 
 /// The filter columns of a record.
@@ -24,11 +25,12 @@ pub(crate) struct Facets {
     pub status: Option<String>,
     /// The check-in day of a reservation, as `2026-11-21`.
     pub check_in: Option<String>,
-    /// The folded name of a property, or of a reservation's guest.
+    /// The name of a property, or of a reservation's guest, in lower case and without accents.
     pub name_key: Option<String>,
-    /// The folded e-mail address of a reservation's guest.
+    /// The e-mail address of a reservation's guest, in lower case.
     pub guest_email: Option<String>,
-    /// The references by which staff find a stay or a flat ([`lookup_key`]).
+    /// The references by which staff find a stay or a flat, such as booking codes and phone numbers
+    /// ([`lookup_key`]).
     pub lookup_key: Option<String>,
 }
 
@@ -164,8 +166,8 @@ const fn is_unspaced(c: char) -> bool {
 
 /// Returns three `like … escape '!'` patterns for the words of a query. A name matches the query if
 /// it matches all three patterns. The first two words may be anywhere in the name. The third and
-/// all following words must be in the order of the query. If folding removes every character of the
-/// query, the patterns contain the unfolded query, which matches no folded name.
+/// all following words must be in the order of the query. If the query has only accents and blanks,
+/// nothing remains without them. The patterns then contain the query itself, which matches no name.
 pub(crate) fn name_patterns(query: &str) -> [String; 3] {
     let folded = Some(run_together(&fold(query)))
         .filter(|folded| !folded.is_empty())
@@ -217,8 +219,8 @@ fn lookup_key(references: impl Iterator<Item = String>) -> Option<String> {
     (key.len() > 1).then_some(key)
 }
 
-/// Returns the code in a field, folded and without punctuation. Returns `None` if the value is
-/// neither a text nor a number.
+/// Returns the code in a field, in lower case, without accents and punctuation. Returns `None` if
+/// the value is neither a text nor a number.
 fn code(data: &Object, field: &str) -> Option<String> {
     match data.get(field)? {
         Value::String(text) => Some(letters_and_digits(text)),

@@ -78,9 +78,9 @@ pub(super) enum LimitedAccess {
     None,
 }
 
-/// The data of other modules that depends on records of a kind. The other modules match on this
-/// type when records are deleted or changed. Links from steps and manuals need no variant, because
-/// the service stores these links by record.
+/// The data of other modules that depends on records of a kind. These modules match on this type
+/// when records are deleted or changed. Links from steps and manuals need no variant, because the
+/// table `record_link` lists them for records of every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dependents {
     /// The assignments to a flat, its calendar feeds, and the charges of its stays.
@@ -135,8 +135,8 @@ impl Declaration {
         }
     }
 
-    /// Sets the fields in forms and CSV files. They include fields that the platform defines and
-    /// that rules read.
+    /// Sets the fields in forms and CSV files, for a kind whose schema names only the required
+    /// fields.
     const fn by_hand<T: DeclaredFields>(self) -> Self {
         Self {
             by_hand: T::schema,
@@ -161,7 +161,8 @@ impl Declaration {
         }
     }
 
-    /// Raises the size limit for a kind with long texts. No list may return records of such a kind.
+    /// Raises the size limit for a kind with long texts. No list may return records of such a kind,
+    /// because a page would be too large.
     const fn long(self) -> Self {
         Self {
             data_limit: 256 << 10,
@@ -295,7 +296,7 @@ impl RecordKind {
         json!({ "type": "object", "required": required, "properties": fields })
     }
 
-    /// Returns the references among the fields in forms and CSV files.
+    /// Returns the fields in forms and CSV files that contain the id of another record.
     pub(crate) fn form_references(self) -> &'static [Reference] {
         &self.shape_by_hand().references
     }

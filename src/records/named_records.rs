@@ -31,8 +31,9 @@ pub(super) fn list(
 ) -> Result<Listing<Record>> {
     let property_scope = context.property_scope();
     if property_scope.is_limited() && kind.limited_access() == LimitedAccess::None {
-        // A limited caller may read an instruction only if its scope allows it. This list does not
-        // check scopes, so it is empty for a limited caller. `listInstructions` checks them.
+        // A limited caller may read only instructions for a property, group or tag that the caller
+        // can access. This list does not check that, so it returns no instructions to a limited
+        // caller. `listInstructions` checks it.
         return Ok(Listing {
             items: Vec::new(),
             total: 0,

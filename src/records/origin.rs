@@ -15,8 +15,8 @@ engine::stored_enum! {
         /// The platform, over its interface.
         #[default]
         Platform,
-        /// A person or program of the organization, through `putRecords`, the console or a CSV file;
-        /// or the service itself, for example a task for an issue that a guest reported.
+        /// A person or program of the organization, through `putRecords`, the console or a CSV
+        /// file; or the service itself, for example a task for an issue that a guest reported.
         Manual,
         /// A calendar feed.
         Calendar,
@@ -25,8 +25,8 @@ engine::stored_enum! {
 
 impl RecordOrigin {
     /// Returns the origin of a record after a write, or `None` if the writer may not change the
-    /// record. The platform may change any record, and is then its origin. Only the platform may
-    /// change a record that has the platform as origin.
+    /// record. The platform may change any record, and its change makes the platform the origin.
+    /// Other writers may not change a record whose origin is the platform.
     #[must_use]
     pub fn after(before: Option<Self>, writer: Self) -> Option<Self> {
         match (before, writer) {

@@ -2,8 +2,9 @@
 //! short-lived addresses of this server, and `files.rs` redirects these addresses to the platform.
 //!
 //! An address names the organization, the review and the position of the photo in the review. Its
-//! signature also covers the time of expiry and the photo's key. The key is not part of the
-//! address. If another photo moves to the position, the address opens neither photo.
+//! signature covers these parts, the time of expiry and the photo's key, which is not part of the
+//! address. If another photo moves to the position, the key differs, so the address opens neither
+//! photo.
 
 use std::fmt;
 use std::time::Duration;
@@ -185,7 +186,7 @@ impl PhotoSigner {
     }
 }
 
-/// Signs and verifies addresses that serve one purpose. Each purpose has another secret.
+/// Signs and verifies addresses for one purpose, with a secret for this purpose alone.
 pub(crate) struct AddressSigner(Hmac<Sha256>);
 
 impl AddressSigner {
@@ -214,8 +215,7 @@ fn secret(tx: &mut Transaction<'_>) -> Result<Option<Vec<u8>>> {
         .transpose()?)
 }
 
-/// Stores a secret unless another node has already stored one. Returns the secret that is stored
-/// then.
+/// Stores a secret unless another node has already stored one. Returns the stored secret.
 fn store_secret(tx: &mut Transaction<'_>, secret_bytes: Vec<u8>) -> Result<Vec<u8>> {
     tx.execute(
         &INSERT_SECRET,

@@ -250,8 +250,8 @@ fn setting_reads() -> Vec<Operation> {
     ]
 }
 
-/// Declares the reads that have the record kind as a parameter, for pages that show all kinds in
-/// the same way.
+/// Declares the reads that have the record kind as a parameter. The console uses them for pages
+/// that show all kinds in the same way.
 fn any_kind_reads() -> Vec<Operation> {
     use Permission::ViewProperties;
     vec![

@@ -73,7 +73,7 @@ pub(crate) struct StoredRecord {
     pub property_id: Option<Uuid>,
     /// The record's data, as JSON text.
     pub doc: String,
-    /// The origin of the record.
+    /// Who wrote the record: the platform, people or a calendar feed.
     pub origin: RecordOrigin,
     /// The columns that lists filter by.
     pub facets: Facets,
@@ -229,8 +229,8 @@ pub(crate) fn records_as<T: DeserializeOwned>(
         .collect()
 }
 
-/// Writes records. Each record may occur only once in the list. The caller has already counted the
-/// new records in their blocks.
+/// Writes records. Each record may occur only once in the list. The caller must count new records
+/// in their blocks before this call.
 pub(crate) fn save_all(
     context: &mut Context<'_, '_>,
     records: Vec<(RecordKind, StoredRecord)>,
@@ -394,8 +394,9 @@ pub(crate) fn replace_record(
     )
 }
 
-/// Maximum number of records that get the same `updatedAt` in one change. The number is below the
-/// size of a page, so that a client that polls with `updatedSince` can advance past one time.
+/// Maximum number of records that get the same `updatedAt` in one change. A page of the default
+/// size is larger, so it ends with a later time than it began with. A client that polls with
+/// `updatedSince` therefore advances.
 const RECORDS_PER_TIMESTAMP: usize = 10;
 
 /// Changes the origin of reservations from a calendar feed to manual, so that people can edit them.

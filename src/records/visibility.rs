@@ -1,4 +1,4 @@
-//! Groups and tags that a limited caller can access: the groups and tags of the caller's properties
+//! Groups and tags that a limited caller can access, which are those of the caller's properties
 //! (rules: access#records-of-limited-callers). Also has lists of properties by id.
 
 use std::collections::BTreeSet;

@@ -6,8 +6,8 @@
 //! [`values`]. A type can also mark a field as a reference to another record, or as withheld from
 //! reads.
 
-/// Declares a record, or an object inside a record, by its fields. In `name: type`, the type is the
-/// one that sync accepts. A field with the type `Option` may be left out or null. With `read as`,
+/// Declares a record, or an object inside a record, by its fields. In `name: type`, sync accepts
+/// the values of the type. A field with the type `Option` may be left out or null. With `read as`,
 /// the generated struct has the field with the second type, and rules can read it. Fields without
 /// `read as` are stored, but are not in the struct.
 ///

@@ -20,7 +20,7 @@ pub(in crate::records) const REFERENCE_KEYWORD: &str = "x-names";
 /// returns.
 pub(in crate::records) const WITHHELD_KEYWORD: &str = "x-withheld";
 
-/// Implements an inline JSON Schema for a type, instead of a named one.
+/// Implements a JSON Schema that is written in place, and not as a named definition.
 macro_rules! inline {
     ($generator:pat, $schema:expr) => {
         fn inline_schema() -> bool {
