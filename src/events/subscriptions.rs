@@ -162,7 +162,7 @@ struct SentFilters {
     "filters": { "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"] }
 }))]
 struct CreateWebhookSubscription {
-    /// The event to subscribe to. Each needs the permission to read what it is about;
+    /// The event to subscribe to. Each event needs the permission to read its record;
     /// `workflow.step` needs an OAuth connection.
     #[schemars(schema_with = "event_name")]
     event: Event,
@@ -223,7 +223,7 @@ pub(crate) struct WebhookSubscription {
     pub filters: Filters,
     /// Deliveries that failed since the last success.
     pub consecutive_failures: i64,
-    /// When it was disabled, for good.
+    /// When it was disabled. It is never enabled again.
     pub disabled_at: Option<Moment>,
     pub disabled_reason: Option<DisabledReason>,
     pub last_delivered_at: Option<Moment>,

@@ -227,8 +227,8 @@ struct PutMember {
     /// Whether the member may act at all. `false` stops their tokens with the next request and
     /// disables their webhook subscriptions.
     is_active: bool,
-    /// Whether the member has enrolled in two-factor authentication. Where the organization
-    /// requires it, tokens of members who have not are refused.
+    /// Whether the member has enrolled in two-factor authentication. If the organization requires
+    /// it, tokens of members who have not enrolled are refused.
     is_two_factor_enrolled: bool,
 }
 

@@ -334,7 +334,7 @@ struct ListProperties {
     /// Only properties that have this tag. With an unknown tag, the list is empty.
     #[serde(default)]
     tag_id: Option<Uuid>,
-    /// Only these properties. Unknown ones find nothing.
+    /// Only these properties. An unknown id finds nothing.
     #[serde(default)]
     #[schemars(length(min = 1, max = 500))]
     ids: Option<Vec<Uuid>>,
@@ -369,7 +369,7 @@ struct ListReservations {
     #[serde(default)]
     #[schemars(schema_with = "date")]
     check_in_to: Option<String>,
-    /// Only these reservations. Unknown ones find nothing.
+    /// Only these reservations. An unknown id finds nothing.
     #[serde(default)]
     #[schemars(length(min = 1, max = 100))]
     ids: Option<Vec<Uuid>>,

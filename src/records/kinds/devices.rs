@@ -22,7 +22,7 @@ record! {
         /// Whether the device can be reached; changes fire `device.offline` and
         /// `device.reconnected`.
         is_online: bool, read as bool;
-        /// Whether the device is archived; it fires nothing then. Null: no.
+        /// Whether the device is archived; an archived device fires no events. Null: no.
         is_archived: Option<bool>, read as Option<bool>;
         /// Whether commands such as `lockDevice` may be sent to the device. Null: yes.
         is_remote_control_enabled: Option<bool>, read where it fits as Option<bool>;

@@ -16,7 +16,8 @@ record! {
     pub struct Property {
         /// Name of the property; may be empty.
         name: Label, read as String;
-        /// IANA time zone, such as `Europe/Madrid`; dates and times of its stays are read in it.
+        /// IANA time zone, such as `Europe/Madrid`; the dates and times of the property's stays are
+        /// in this time zone.
         timezone: TimeZone, read as String;
         /// Its country, as a two-letter code such as `ES`.
         country: Country, read as String;
@@ -26,7 +27,7 @@ record! {
         /// Ids of the tags it has; null means none.
         #[schemars(extend("x-summary" = "The tags it has."))]
         tag_ids: Option<AtMost<1000, TagId>>, read as Option<Vec<Uuid>>;
-        /// Address, as one text or in parts of the platform's own; guests see it.
+        /// Address, as one text or as an object with fields of the platform; guests see it.
         #[schemars(extend("x-summary" = "The address, as guests see it."))]
         address: Option<Address>, read as Option<Value>;
         /// Time of day from which guests may come, in its time zone. Null counts as the start of

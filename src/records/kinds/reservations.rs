@@ -43,7 +43,7 @@ record! {
         booking_code: Option<Label>;
         /// The guest who booked.
         guest: NestedObject<Guest>, read as Guest;
-        /// Whether the guest stayed before; some steps skip them then. Null: no.
+        /// Whether the guest stayed before; some steps are not shown to such a guest. Null: no.
         is_returning_guest: Option<bool>, read as Option<bool>;
         /// How many adults come; null while it is not known.
         adults: Option<Headcount>, read as Option<u32>;

@@ -40,8 +40,8 @@ record! {
         is_active: bool;
         /// Whether steps without an account charge this account.
         is_default: bool;
-        /// Currency of the account's charges, as an ISO 4217 code. Null: the currency of what is
-        /// charged.
+        /// Currency of the account's charges, as an ISO 4217 code. Null: the currency of the
+        /// charged item.
         currency: Option<CurrencyCode>;
     }
     example { "name": "Main account", "isActive": true, "isDefault": true, "currency": "EUR" }
@@ -52,7 +52,7 @@ record! {
     pub struct CustomUrl {
         /// Host name of the domain, such as `stay.example.com`. It belongs to one organization.
         host: Label, read where it fits as Option<String>;
-        /// Whether guest portals are served there; brandings can use no other.
+        /// Whether guest portals are served there; brandings can use only such a domain.
         is_guest_portal: bool, read where it fits as Option<bool>;
     }
     example { "host": "stay.example.com", "isGuestPortal": true }

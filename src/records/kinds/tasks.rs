@@ -16,9 +16,10 @@ record! {
         property_id: PropertyId;
         /// Title of the task; may be empty.
         title: Label;
-        /// Status of the task; entering a status other than `open` fires that event.
+        /// Status of the task; a change to a status other than `open` fires an event, such as
+        /// `task.started`.
         status: OneOf<TaskStatus>, read as TaskStatus;
-        /// Id of the assignee; another one fires `task.assigned`. Null: nobody yet.
+        /// Id of the assignee; a new assignee fires `task.assigned`. Null: nobody yet.
         assignee_id: Option<Uuid>, read as Option<Uuid>;
         /// Deadline of the task; null: no deadline.
         due_at: Option<Moment>;
