@@ -15,8 +15,8 @@ use crate::{
     portals, precheck, records, scopes, search, tables, translations,
 };
 
-/// The modules, in the order of the published document, which begins with what integrators need
-/// first.
+/// The modules. Their order is the order of operations in the published documents, with those that
+/// integrators need first at the beginning.
 static MODULES: [&Module; 17] = [
     &precheck::MODULE,
     &manuals::MODULE,

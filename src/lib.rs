@@ -5,10 +5,11 @@
 //! runs the operation in a transaction of the store. [`events`] and the crate `delivery` send
 //! events to webhooks. Guests see the result through [`guest`].
 //!
-//! Each module imports only modules that are listed before it here: [`records`], [`events`] and
-//! [`devices`], [`translations`], [`scopes`], [`portals`], [`precheck`] and [`manuals`], [`words`],
-//! [`guest`], [`search`], [`platform`], the calendar feeds, [`people`] and [`tables`], the
-//! authorization server, [`console`]. Above all of them stand [`app`], [`server`] and [`commands`].
+//! Each module imports only modules that are listed before it here: `acme`, [`records`] and
+//! `markdown`, [`events`] and [`devices`], [`translations`], [`scopes`], [`portals`], [`precheck`]
+//! and [`manuals`], [`words`], [`guest`], `page`, [`search`], [`platform`], `calendars`, [`people`]
+//! and [`tables`], `oauth`, [`console`]. [`app`], [`server`] and [`commands`] may import all of
+//! them.
 
 mod acme;
 pub mod app;

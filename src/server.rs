@@ -615,7 +615,8 @@ fn spawn_background_task<W: Future<Output = ()> + Send + 'static>(
     })
 }
 
-/// Keeps PostgreSQL's statistics about tables current while they grow, as during a sync.
+/// Updates PostgreSQL's statistics about tables that grow, for example during a sync, until `stop`
+/// is cancelled.
 async fn keep_statistics(store: store::Store, stop: CancellationToken) {
     let mut pause = GROWN_EVERY;
     while stop

@@ -1,6 +1,6 @@
 //! Disables the webhook subscriptions of a credential that ends or loses a permission. The change
-//! of the credential and the disabling are in one transaction (rules: webhooks#ends). A credential
-//! that loses access without such a change is found by `eligibility.rs`.
+//! of the credential and the disabling are in one transaction (rules: webhooks#ends).
+//! `eligibility.rs` finds credentials that lose access without a change, for example by expiry.
 
 use delivery::{DisabledReason, log_disabled};
 use engine::access::Credential;

@@ -45,8 +45,8 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
     records.chain(message_schemas).collect()
 }
 
-/// Returns the name of the schema of the data that the platform sends for a kind. Records of
-/// several kinds have only a name, so these kinds share a schema.
+/// Returns the name of the schema of a kind's data, as the platform sends it. The data of several
+/// kinds is only a name, so these kinds share a schema.
 pub(crate) fn data_name(kind: RecordKind) -> String {
     let schema = kind.schema();
     let same_schema = RecordKind::VARIANTS

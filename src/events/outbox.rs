@@ -48,7 +48,8 @@ pub struct RecordEvent {
 /// filters match the event.
 ///
 /// A delivery contains the id of the record, not its data. The dispatcher reads the data when it
-/// sends the delivery, so the receiver gets the current data, as far as it may see this data.
+/// sends the delivery. So the receiver gets the current data, limited by the current permissions of
+/// its credential.
 pub fn enqueue(context: &mut Context<'_, '_>, events: &[RecordEvent]) -> Result<()> {
     let types: BTreeSet<Event> = events.iter().map(|event| event.event).collect();
     if types.is_empty() {

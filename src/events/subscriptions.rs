@@ -418,7 +418,7 @@ fn create(
 }
 
 impl From<SentFilters> for Filters {
-    /// Takes over the filters of a request, without duplicate property ids.
+    /// Returns the filters of a request, without duplicate property ids.
     fn from(input: SentFilters) -> Self {
         let mut property_ids = input.property_ids.unwrap_or_default();
         let mut seen = HashSet::new();

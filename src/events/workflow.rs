@@ -209,7 +209,7 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
         Some(_) => return Ok(None),
         None => None,
     };
-    // If no version of the workflow has the step any more, the step's id serves as its label.
+    // If the step was removed from the workflow, its id is the label.
     let label = workflow
         .step(&run.node_id)
         .map_or_else(|| run.node_id.clone(), |step| step.label.clone());

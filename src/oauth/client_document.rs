@@ -202,8 +202,8 @@ pub(super) fn if_fresh(client: Option<OauthClient>, now: Timestamp) -> Option<Oa
 }
 
 /// Fetches the current document of a client and stores it for all nodes. Returns `None` if the
-/// document cannot be used, and logs the reason. The fetch counts as work of the organization, so
-/// that slow name resolution does not delay other organizations.
+/// document cannot be used, and logs the reason. The fetch uses the organization's share of name
+/// look-ups, so that slow name resolution does not delay other organizations.
 pub(super) async fn fetch_client(
     service: &Service,
     url: &Url,

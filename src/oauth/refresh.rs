@@ -269,7 +269,7 @@ mod tests {
 
     proptest! {
         /// A token is valid until its expiry. A replaced token is valid for another minute. After
-        /// that, it counts as reused, even after its expiry.
+        /// that its state is `Reused`, even after its expiry.
         #[test]
         fn a_replaced_refresh_token_is_valid_for_another_minute(replaced in proptest::option::of(0_i64..5_000_000), now in 0_i64..5_000_000) {
             let at = |second| Timestamp::from_second(second).unwrap();

@@ -11,8 +11,8 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
 use vestibule_http::surface::EXPOSED_HEADERS;
 
-/// Returns a JSON response that must not be cached, because it may contain secrets (RFC 6749, section
-/// 5.1).
+/// Returns a JSON response that must not be cached, because it may contain secrets (RFC 6749,
+/// section 5.1).
 pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response {
     without_caching(json_response(status, body))
 }

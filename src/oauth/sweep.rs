@@ -46,8 +46,8 @@ store::statements! {
 const BATCH: u32 = 200;
 /// Time after which a self-registered client without a grant or token is deleted.
 const REGISTERED_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Time after which a client with a metadata document, but without a grant or token, is deleted. By
-/// then, its stored document must be fetched again in any case.
+/// Time after which a client with a metadata document, but without a grant or token, is deleted.
+/// The stored document is then too old to be used anyway.
 const DOCUMENT_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
 /// Deletes a batch of expired OAuth data. Returns true if more expired data may remain.

@@ -183,8 +183,8 @@ pub(super) struct SyncBatch {
     /// The index of the last record that adds a host. If there are too many hosts, the issue names
     /// this record.
     last_host: usize,
-    /// The ids of the batch's reviews that existed at any time before the batch, even if they were
-    /// deleted since. Such a review does not count as new.
+    /// The ids of reviews that arrived before, even if they were deleted since. A review with such
+    /// an id fires no `review.submitted`.
     known_reviews: HashSet<Uuid>,
     /// Reviews that the batch adds for the first time.
     new_reviews: HashSet<Uuid>,
@@ -252,8 +252,9 @@ impl SyncBatch {
         self.rejected_keys.extend(key);
     }
 
-    /// Completes the batch after the last record. Deletes each record whose later write was
-    /// skipped. Then checks the number of hosts, which depends on all records.
+    /// Completes the batch after the last record. Deletes each record that the request deletes and
+    /// writes again, if the second write was skipped. Then checks the number of hosts, which
+    /// depends on all records.
     pub(super) fn finish(&mut self) {
         let pending = self
             .records

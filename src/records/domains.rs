@@ -84,7 +84,7 @@ impl HostError {
 pub(crate) fn host_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     if text.contains('%') {
-        // `Host::parse` would decode percent-encoded characters, so such a text is refused here.
+        // Refuses percent-encoded characters, which `Host::parse` would decode.
         return None;
     }
     let Ok(Host::Domain(host)) = Host::parse(text) else {
@@ -127,9 +127,9 @@ fn own_host(context: &Context<'_, '_>) -> Option<String> {
     url.host_str().map(str::to_ascii_lowercase)
 }
 
-/// Claims the hosts of written custom URLs, and releases hosts that no custom URL has any more.
-/// Returns the first host that another organization has claimed in the meantime, or that exceeds
-/// the limit, with the error.
+/// Claims the hosts of all custom URLs, and releases hosts that have no custom URL. Returns the
+/// first host that cannot be claimed, with the error: another organization owns the host, or the
+/// organization has too many hosts.
 pub(crate) fn update_domains(
     context: &mut Context<'_, '_>,
 ) -> Result<Result<(), (String, HostError)>> {

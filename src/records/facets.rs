@@ -1,8 +1,8 @@
 //! Facets: values of a record that lists filter by. Each facet is a column beside the record's
 //! document. This module computes the facets on every write of a record.
 //!
-//! This module folds the case of names and strips their accents with the function that search uses,
-//! because the two databases do not fold text in the same way.
+//! SQLite and PostgreSQL fold the case of a text differently. So this module folds case and strips
+//! accents itself, with the function that search uses.
 
 use engine::field::fold_case;
 use engine::fold::fold;
@@ -245,9 +245,9 @@ const MIN_REFERENCE_CHARS: usize = 4;
 /// Minimum number of digits of a query that is compared with parts of phone numbers.
 const MIN_PHONE_DIGITS: usize = 5;
 
-/// Returns the `like … escape '!'` pattern that finds lookup keys by a query. The query can be the
-/// beginning of an e-mail address, the beginning of a code with digits, a whole code without
-/// digits, or a part of a phone number. Returns `None` for a query that can only be a name.
+/// Returns the pattern for `like … escape '!'` that finds lookup keys by a query. A query can be
+/// the beginning of an e-mail address or of a code with digits, a whole code without digits, or a
+/// part of a phone number. Returns `None` for a query that can only be a name.
 pub(super) fn reference_pattern(query: &str) -> Option<String> {
     let query = query.trim();
     let pattern = |before: &str, text: &str, after: &str| {

@@ -77,10 +77,10 @@ store::statements! {
     COUNT_ON = concat!("select count(*) from (", on!("id"), ") as found");
     /// Selects a page of records of the given properties.
     PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id limit ?14 offset ?15");
-    /// Counts the records whose ids are given, as far as the caller can access them.
+    /// Counts those of the given records that the caller can access.
     COUNT_THESE = select!("count(*)", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
-    /// Selects a page of the records whose ids are given, as far as the caller can access them.
+    /// Selects a page of those of the given records that the caller can access.
     PAGE_THESE = select!("id", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) order by created_at, id limit ?17 offset ?18");
     /// Counts the properties that match all filters: a name, a group and a tag. Each filter can be
@@ -309,8 +309,8 @@ fn whole(context: &mut Context<'_, '_>, kind: RecordKind, page: Page) -> Result<
     Ok(Listing { items, total })
 }
 
-/// Returns a page of the records that the caller can access and that changed at or after a time,
-/// ordered by time of the last change, then by id.
+/// Returns a page of the records that changed at or after a time, as far as the caller can access
+/// them. They are ordered by time of the last change, then by id.
 fn changed(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

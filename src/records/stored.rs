@@ -182,8 +182,8 @@ pub fn find_record(
     }
 }
 
-/// Returns the records of a kind that the caller can access, by id. If a record cannot be decoded,
-/// the other records are returned nevertheless.
+/// Returns the records of a kind that the caller can access, by id. The entry of a record that
+/// cannot be decoded is the error; it does not affect the other records.
 pub fn find_records(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
