@@ -13,8 +13,8 @@ use crate::records::RecordKind;
 
 /// Returns named schemas for the OpenAPI document of an interface. The document of the platform
 /// interface gets the schemas of the data that the platform sends, one for each kind of record. The
-/// documents of other interfaces get the schemas of records as reads return them. The document of
-/// the public interface also gets the schemas of webhook messages.
+/// documents of other interfaces get the schemas of records as the read operations return them. The
+/// document of the public interface also gets the schemas of webhook messages.
 pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
     let event_kinds: Vec<RecordKind> = Event::VARIANTS
         .iter()
@@ -87,7 +87,8 @@ fn message_name(event: &str) -> String {
     format!("{}Message", pascal(&event.replace('.', "_")))
 }
 
-/// Returns the schema name of a kind's records as reads return them, such as `TaskTemplateRecord`.
+/// Returns the name of the schema of a kind's records as the read operations return them, such as
+/// `TaskTemplateRecord`.
 fn record_name(kind: RecordKind) -> String {
     format!("{}Record", pascal(kind.as_ref()))
 }

@@ -87,8 +87,8 @@ pub(crate) fn subject(event: Event) -> Option<RecordKind> {
     (kind != RecordKind::Workflow).then_some(kind)
 }
 
-/// Returns the JSON Schema of an event's `data`. The data of most events is a record as a read
-/// returns it.
+/// Returns the JSON Schema of an event's `data`. The data of most events is a record as the read
+/// operations return it.
 fn data_schema(event: Event) -> Value {
     let mut schema = subject(event).map_or_else(step_run_schema, RecordKind::view_schema);
     publish(&mut schema);

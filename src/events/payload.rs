@@ -25,7 +25,7 @@ pub struct Payloads(pub Arc<Service>);
 /// The subject of a delivery: the record or run from which the delivery's data is built.
 #[derive(Clone, Copy)]
 enum DeliverySubject {
-    /// A record, as its read returns it.
+    /// A record, as the read operations return it.
     Record(RecordKind, Uuid),
     /// A run of a workflow step.
     Run(Uuid),

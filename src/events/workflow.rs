@@ -71,7 +71,7 @@ struct WorkflowStep {
     is_live: bool,
 }
 
-/// A workflow as its read returns it.
+/// A workflow as the read operations return it.
 #[derive(Debug, Deserialize)]
 struct ListedWorkflow {
     id: Uuid,

@@ -378,7 +378,7 @@ impl RecordKind {
         json!({ "type": "object", "required": required, "properties": fields })
     }
 
-    /// Returns the JSON Schema of a record as its reads return it.
+    /// Returns the JSON Schema of a record as the read operations return it.
     #[must_use]
     pub fn view_schema(self) -> Value {
         let KindShape {
@@ -418,7 +418,7 @@ impl RecordKind {
         json!({ "type": "object", "required": required, "properties": fields, "examples": [self.example()] })
     }
 
-    /// Returns an example of a record as its reads return it.
+    /// Returns an example of a record as the read operations return it.
     fn example(self) -> Value {
         let mut example = self
             .shape()
@@ -445,7 +445,7 @@ struct KindShape {
     ids: Vec<String>,
     /// The fields that no read of the public interface and no webhook returns.
     withheld: Vec<String>,
-    /// An example of a record as a read returns it.
+    /// An example of a record as the read operations return it.
     example: Option<Value>,
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct StoredRecord {
 /// The fields of a record, each as its stored JSON text, so that numbers pass through unparsed.
 type StoredFields = BTreeMap<String, Box<RawValue>>;
 
-/// A record as its reads return it: `{id, …data, createdAt, updatedAt, origin}`.
+/// A record as the read operations return it: `{id, …data, createdAt, updatedAt, origin}`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct Record(StoredFields);

@@ -121,7 +121,8 @@ pub(super) async fn run_once(service: &Arc<Service>, dependencies: &Dependencies
     );
 }
 
-/// Removes the remaining rows of deleted webhook subscriptions, up to the limit of one run.
+/// Removes the remaining rows of deleted webhook subscriptions, up to the number that one run may
+/// remove.
 async fn sweep_deleted(dependencies: &Dependencies) {
     let deleted = delivery::sweep_deleted(dependencies).await;
     warn_of("remove deleted webhook subscriptions", deleted);

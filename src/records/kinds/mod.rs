@@ -17,8 +17,8 @@
 /// Each field has a doc comment, and below it optional schema extensions in
 /// `#[schemars(extend(…))]`.
 ///
-/// The declaration ends with an example of the record as a read returns it, without id and
-/// timestamps. If the declaration has no example, the example has only a name.
+/// The declaration ends with an example of the record as the read operations return it, without id
+/// and timestamps. If the declaration has no example, the example has only a name.
 macro_rules! record {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* } $(example $example:tt)?) => {
         record!(@sort [$(#[$meta])* $name $(example $example)?] [] [] $($fields)*);
