@@ -230,7 +230,8 @@ fn presence(device: &Device) -> Presence {
     }
 }
 
-/// Returns whether a device is online when its timer expires. `device.reconnected` fires only then.
+/// Returns whether a device is online when its timer expires. If it is not, `device.reconnected`
+/// does not fire.
 #[must_use]
 pub fn is_back(device: &Device) -> bool {
     presence(device) == Presence::Online

@@ -317,7 +317,8 @@ impl SyncBatch {
             self.collect_events(now, (kind, id), before.as_ref(), &after, fires)?;
         }
         for target in referenced_records(kind, &after.data) {
-            // `referrers` has an entry only for records that the batch deletes.
+            // `referrers` has an entry only for a record that the batch deletes. References to
+            // other records need no entry.
             if let Some(referrers) = self.referrers.get_mut(&target) {
                 referrers.insert((kind, id));
             }
@@ -421,8 +422,8 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Makes the platform the manager of an unchanged record if the platform writes the batch and
-    /// another writer has managed the record so far. This change fires no event.
+    /// Sets the origin of an unchanged record to the platform, if the platform writes the batch and
+    /// the record has another origin. This change fires no event.
     fn assign_to_platform(&mut self, kind: RecordKind, id: Uuid) {
         let current = self.current(kind, id).cloned();
         let Some(current) = current.filter(|current| {

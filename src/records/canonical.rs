@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::RecordKind;
 
-/// Fields that only the service sets. Reads add them to the data.
+/// Fields that only the service sets. Read operations add them to the data.
 const SET_BY_THE_SERVICE: [&str; 3] = ["id", "createdAt", "updatedAt"];
 
 /// Fields that contain ids, in kinds whose fields the platform defines.
