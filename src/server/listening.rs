@@ -41,8 +41,8 @@ pub(super) fn open_certificate(flags: &ServeFlags, clock: &Clock) -> Result<Cert
     Ok((tls.map_err(text)?.map(Arc::new), None))
 }
 
-/// Binds the address in the flags. Without a flag, the default is all IPv6 addresses. On a machine
-/// without IPv6, this default becomes all IPv4 addresses.
+/// Binds the address in the flags. The default with `--tls-domain` is all IPv6 addresses, or all
+/// IPv4 addresses on a machine without IPv6.
 pub(super) async fn listen(flags: &ServeFlags) -> Result<TcpListener, String> {
     let address = flags.listen_address();
     let listener = match TcpListener::bind(address).await {
