@@ -50,7 +50,8 @@ pub(crate) struct OauthApp {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "name": "Zap", "redirectUris": ["https://client.example/callback"] }))]
 struct PutApp {
-    /// Id of the OAuth app, chosen by the caller. A known id is replaced, another one is created.
+    /// Id of the OAuth app, chosen by the caller. A known id replaces its app, and an unknown id
+    /// creates an app.
     oauth_app_id: Uuid,
     /// Name of the app where people are asked to connect it; may be empty.
     name: Label,

@@ -212,7 +212,8 @@ struct PutMember {
     /// Id of the member's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the member, chosen by the caller. A known id is replaced, another one is created.
+    /// Id of the member, chosen by the caller. A known id replaces its member, and an unknown id
+    /// creates a member.
     member_id: Uuid,
     /// Name of the member; may be empty.
     name: Label,
