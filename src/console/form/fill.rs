@@ -9,10 +9,10 @@
 //! - A list of texts, some of which are known, sends `a` for each chosen known text, always
 //!   `a.here`, and `a.others` once with the other texts.
 //! - An object sends each of its fields with a name that begins with the object's name, such as
-//! `a.b`.
+//!   `a.b`.
 //! - A list of objects sends the fields of each row. Their names contain the number of the row,
-//! such as `a.0.b`. For a row to remove, it also sends `a.0.remove`. A field with one rule per name
-//! sends the same.
+//!   such as `a.0.b`. For a row to remove, it also sends `a.0.remove`. A field with one rule per
+//!   name sends the same.
 //!
 //! If the read operation omits a field, the form cannot show its value. If such a field is sent
 //! empty, the stored value does not change. `a.clear` deletes the value.
