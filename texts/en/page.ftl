@@ -48,36 +48,24 @@ common-choose = Choose…
 common-choose-any = Choose all that apply.
 # The option for no answer.
 common-no-answer = No answer
-# The link to the previous page.
-common-back = Back
-# The button that saves.
-common-save = Save
 # The button that sends.
 common-send = Send
 # The button that removes something.
 common-remove = Remove
 # The button or link to the next page.
 common-continue = Continue
-# Marks a link that opens another tab.
-common-new-tab = opens in a new tab
 # The first link of a page, for users of a keyboard or a screen reader.
 common-skip = Skip to content
 # The label of the language choice.
 common-language = Language
 # The label of the bar at the bottom.
 common-shortcuts = Shortcuts
-# The label of the list of sections.
-common-sections = On this page
 
 ## phase: The texts at the head of the page, by the phase of the stay.
 
 # The line above the property's name, and the title of a page without one. Also a label in a wallet
 # pass.
 phase-your-stay = Your stay
-# Before the stay: `{ $date }`.
-phase-begins = Your stay begins { $date }
-# The heading on the arrival day.
-phase-arrival = Arrival
 # The text on the arrival day.
 phase-arrives-today = You arrive today
 # During the stay: `{ $date }`.
@@ -134,16 +122,12 @@ precheckin-progress = { $done } of { $total } done
 precheckin-next = Next: { $title }
 # The position of a step: `{ $n }` of `{ $total }`.
 precheckin-position = Step { $n } of { $total }
-# The link that starts pre-check-in.
-precheckin-start = Start pre-check-in
-# The link that continues it.
+# The link that continues pre-check-in.
 precheckin-resume = Continue pre-check-in
 # The button that saves a step and opens the next.
 precheckin-save-and-continue = Save and continue
 # The notice after saving a step that is still incomplete.
 precheckin-more = Saved. There is still something to fill in here.
-# The notice after saving.
-precheckin-saved = Saved.
 # The button that confirms a step carried out elsewhere.
 precheckin-confirm = Confirm
 # The heading of the answers before they are submitted.
@@ -196,8 +180,6 @@ precheckin-outcome-approved = Your pre-check-in is complete. There is nothing le
 precheckin-outcome-changes = Your host asks you to change something. Please look at the steps marked below and submit again.
 # The explanation of a submission after which steps are open again.
 precheckin-outcome-new = Something is new since you submitted. Please complete the steps marked below and submit again.
-# The notice that nothing is left to do until the arrival: `{ $date }`.
-precheckin-nothing-to-do-until = Everything is ready. There is nothing to do until { $date }.
 
 ## fields: Labels, hints and options of a guest's fields.
 
@@ -330,8 +312,6 @@ files-choose = Choose a photo or file
 files-take-photo = Take a photo
 # The button that uploads.
 files-upload = Upload
-# The notice during an upload.
-files-uploading = Uploading…
 # The heading of the uploaded files.
 files-uploaded = Uploaded
 # The button that removes a file: `{ $name }`.
@@ -465,8 +445,6 @@ manuals-unlocks = You will see this from { $moment }.
 offer-title = An offer for you
 # The link to the offer.
 offer-open = See the offer
-# The reminder of the offer.
-offer-reminder = Still interested? Your offer is waiting for you.
 # The review request after arrival.
 offer-review-checkin = Has everything been all right so far?
 # The review request after departure.
@@ -535,7 +513,7 @@ preview-show = Show
 # Marks an inactive item.
 preview-inactive = Not active
 
-## keep: Texts of the page without a connection, and of saving or printing it.
+## keep: Texts of the page without a connection, and of saving the page.
 
 # The age of the saved page: `{ $moment }`.
 keep-offline = You are offline. This page is from { $moment }.
@@ -551,8 +529,6 @@ keep-calendar-title = Stay at { $property }
 keep-calendar-description = Everything about your stay: { $url }
 # The link that adds the stay to a wallet.
 keep-wallet = Add to Apple Wallet
-# The button that prints.
-keep-print = Print
 # The statement on privacy.
 keep-privacy = This page sets no cookies and does not track you. Whoever has its address can open it, so keep it to yourself.
 # The label of the door code in a wallet pass.
@@ -611,8 +587,6 @@ errors-file-size = This file is too large. The limit is { $size }.
 errors-file-count = There are { $n } files already. Please remove one first.
 # Too few guests are named.
 errors-guests-missing = Please name everyone who is travelling with you.
-# More than `{ $n }` guests are named.
-errors-guests-too-many = At most { $n } guests can be named here.
 # Any other error of a field.
 errors-invalid = Please check this.
 # The answers could not be saved.
