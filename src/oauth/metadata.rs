@@ -16,6 +16,7 @@ use url::Url;
 use vestibule_http::surface::{attach_operation, method_not_found};
 
 use super::{paths, pkce, reply};
+use crate::people::LANGUAGES;
 
 /// The path of the server's metadata (RFC 8414, section 3).
 const SERVER: &str = "/.well-known/oauth-authorization-server";
@@ -122,7 +123,7 @@ fn server_document(public_url: &str) -> Value {
         "client_id_metadata_document_supported": true,
         "authorization_response_iss_parameter_supported": true,
         "protected_resources": Resource::VARIANTS.iter().map(|resource| resource.url(public_url)).collect::<Vec<_>>(),
-        "ui_locales_supported": ["en", "es", "fr"],
+        "ui_locales_supported": LANGUAGES,
         "service_documentation": at("/docs"),
     })
 }
@@ -141,4 +142,16 @@ fn resource_document(public_url: &str, resource: Resource) -> Value {
         },
         "resource_documentation": format!("{public_url}/docs"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metadata_lists_the_languages_of_sign_in_and_consent() {
+        let listed = &server_document("https://vestibule.example")["ui_locales_supported"];
+        assert_eq!(*listed, json!(texts::sign_in::LANGUAGES));
+        assert_eq!(*listed, json!(texts::consent::LANGUAGES));
+    }
 }
