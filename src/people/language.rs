@@ -17,7 +17,7 @@ use super::reply::with_cookies;
 const COOKIE_SECONDS: u64 = 365 * 24 * 3_600;
 
 /// Returns the language for a browser. The member's choice in this browser comes first, then the
-/// browser's preferred language among `en`, `es` and `fr` (RFC 9110, 12.5.4). The default is
+/// browser's preferred language among those of the sign-in pages (RFC 9110, 12.5.4). The default is
 /// English.
 #[must_use]
 pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
