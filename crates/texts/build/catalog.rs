@@ -55,8 +55,8 @@ pub struct Text {
 pub enum Template {
     /// A single template. It does not depend on a number.
     Plain(String),
-    /// Several templates: one for each of some exact numbers and plural categories. The last
-    /// category is `other`.
+    /// Several templates, each with its form: an exact number or a plural category. Exact numbers
+    /// come first, and `other` is last. A number gets the first template whose form matches it.
     Counted {
         variable: String,
         forms: Vec<(String, String)>,
@@ -221,7 +221,8 @@ fn forms(variants: &[Variant<&str>]) -> Result<Vec<(String, String)>, String> {
         }
         forms.push((name.to_owned(), plain(&variant.value)?));
     }
-    forms.sort_by_key(|(name, _)| name == "other");
+    // An exact number takes precedence over a category that contains it, in any order of the file.
+    forms.sort_by_key(|(name, _)| (name == "other", name.parse::<u32>().is_err()));
     Ok(forms)
 }
 

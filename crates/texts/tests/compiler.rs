@@ -188,6 +188,16 @@ fn a_form_is_of_the_plurals_of_its_language() {
     );
 }
 
+/// The French category `one` contains 0.
+#[test]
+fn an_exact_number_wins_over_a_category_above_it() {
+    let source = "nights = { $n ->\n    [one] little\n    [0] none\n   *[other] some\n}\n";
+    let file = catalog::parse("fr", "page", source).unwrap();
+    let code = code::table("Words", &file, &[&file]);
+    let expected = r#"match n { 0 => "none", 0 | 1 => "little", _ => "some", }"#;
+    assert!(code.contains(expected), "{code}");
+}
+
 #[test]
 fn a_text_of_another_type_is_refused() {
     let problems =
