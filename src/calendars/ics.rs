@@ -50,8 +50,8 @@ pub(super) struct FeedEvent {
     pub url: Option<String>,
     /// Whether the event has the status `CANCELLED`.
     pub is_cancelled: bool,
-    /// The version of the event (`SEQUENCE`). If several events have the same UID, the event with
-    /// the highest version counts.
+    /// The version of the event (`SEQUENCE`). Of several events with the same UID, the parser keeps
+    /// the event with the highest version.
     sequence: i64,
 }
 
@@ -64,8 +64,8 @@ pub(super) struct FeedContent {
     pub warnings: Vec<FeedWarning>,
     /// The number of skipped events.
     pub skipped: u32,
-    /// The UIDs of skipped events. They count as present, so that an error in the file does not
-    /// cancel a stay.
+    /// The UIDs of skipped events. The feed treats these events as present, so that an error in the
+    /// file does not cancel a stay.
     pub skipped_uids: BTreeSet<String>,
 }
 
@@ -103,7 +103,8 @@ pub(super) fn parse_calendar(
     // The text is stored later, and PostgreSQL cannot store U+0000.
     let text = text.trim_start_matches('\u{feff}').replace('\0', "");
     let text = text.trim();
-    // The events in the missing part of an incomplete file would count as deleted, so refuse it.
+    // Refuse an incomplete file. The events in its missing part would look deleted, so their stays
+    // would be cancelled.
     if !is_complete(text) {
         return Err(CalendarParseError::NoCalendar);
     }

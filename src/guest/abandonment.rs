@@ -1,6 +1,7 @@
 //! Background work that finds abandoned carts and records a `cart_abandoned` change for the
-//! platform. A cart is recorded once after each of its changes, while the portal has reminders
-//! switched on. `extras.rs` writes the carts, and `changes.rs` lists the changes.
+//! platform. After each change of a cart, the work records the cart at most once, and only if the
+//! portal has reminders switched on. `extras.rs` writes the carts, and `changes.rs` lists the
+//! changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,10 +36,10 @@ const BATCH_SIZE: i64 = 100;
 const MAX_BATCHES: usize = 100;
 
 store::statements! {
-    /// Selects the carts that count as abandoned.
+    /// Selects the carts whose due time has come, the earliest first.
     DUE = "select c.organization_id, c.reservation_id from guest_cart c join organization o on o.id = c.organization_id
         where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";
-    /// Selects those of the given stays whose carts still count as abandoned.
+    /// Selects those of the given stays whose carts are still due.
     DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1 and reservation_id = any(?2) and due_at <= ?3";
     /// Selects carts whose due time is after a timestamp, the latest first. The service wrote these
     /// due times while the clock was ahead.
@@ -49,7 +50,7 @@ store::statements! {
     SET_DUE_TIME = "update guest_cart set due_at = ?3 where organization_id = ?1 and reservation_id = ?2";
 }
 
-/// The time after the last change of a cart until the cart counts as abandoned.
+/// The time without a change after which a cart is abandoned.
 #[derive(Debug, Clone, Copy)]
 pub struct CartAbandonmentDelay(pub Duration);
 
@@ -85,7 +86,7 @@ fn bring_forward(tx: &mut Transaction<'_>, delay: Duration, now: Timestamp) -> R
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest)
 }
 
-/// Records the carts that count as abandoned now.
+/// Records the carts that are due now. Logs a failure.
 pub(crate) async fn sweep(service: &Arc<Service>) {
     if let Err(error) = record_abandoned(service).await {
         tracing::warn!(

@@ -77,8 +77,8 @@ pub struct AcceptanceView {
 }
 
 impl StoredAcceptance {
-    /// Builds the proof that a guest accepts a step's agreement now. A text that is the same in
-    /// every language counts as a text in the guest's language.
+    /// Builds the proof that a guest accepts a step's agreement now. If the text of the agreement
+    /// has no language of its own, the proof has the language of the guest.
     pub(super) fn of(step: &Step, setup: &GuestSetup, accepted_at: Moment) -> Self {
         let text = agreement_text(step, &setup.texts);
         let linked = step
@@ -104,7 +104,7 @@ impl StoredAcceptance {
     }
 
     /// Fails with 409 if the text has changed since the guest read it. `read_hash` is the hash of
-    /// the text that the guest read; without it, the text counts as unchanged.
+    /// the text that the guest read. Without this hash, the check always passes.
     pub(super) fn require_shown(&self, read_hash: Option<&str>) -> Result<()> {
         match read_hash {
             Some(read_hash) if self.proof.text_sha256.as_deref() != Some(read_hash) => {
@@ -133,9 +133,10 @@ impl StoredAcceptance {
     }
 }
 
-/// Returns whether the accepted text is still the text of the agreement. The comparison uses the
-/// language of the accepted text, and values such as dates in the language of the page on which it
-/// was accepted. In any other language, an unchanged agreement would count as changed.
+/// Returns whether the agreement still has the text that the guest accepted. The current text is
+/// written in the language of the accepted text. Its values, such as dates, are in the language of
+/// the page on which the guest accepted. In other languages, an unchanged agreement would look
+/// changed.
 pub(super) fn is_current(
     context: &mut Context<'_, '_>,
     stay: &Stay,

@@ -20,7 +20,8 @@ const FILES_KEY: &str = "guest.files_limit";
 const STAY_KEY: &str = "guest.stay_storage_limit";
 const ORGANIZATION_KEY: &str = "organization.storage_limit";
 
-/// Two numbers of bytes of guests' files: either the limits, or the bytes that are in use.
+/// Numbers of bytes of guests' files, for a stay and for an organization. The type is used for the
+/// limits and for the bytes that are in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
     /// The number of bytes of the files of one stay.

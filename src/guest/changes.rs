@@ -36,8 +36,8 @@ const DEFAULT_LIMIT: u32 = 100;
 /// Number of old changes that one transaction deletes, so that a sweep does not block other writes
 /// for long.
 const SWEEP_BATCH: i64 = 500;
-/// The lock that lets one node at a time delete old changes. Two nodes that skip each other's rows
-/// could leave a gap.
+/// The lock that lets only one node at a time delete old changes. Two nodes at once would skip the
+/// rows that the other has locked, which could leave a gap between the stored cursors.
 const SWEEP_LOCK: i64 = 0x6368_616e_6765;
 
 store::statements! {
@@ -212,8 +212,8 @@ pub(super) fn record_with(
     insert(context, kind, reservation, step, details)
 }
 
-/// Records that a charge is due or that a deposit is to be released. The caller marks the charge in
-/// the same transaction.
+/// Records that a charge is due or that a deposit must be released. The caller marks this notice as
+/// sent in the same transaction.
 pub(super) fn record_charge(
     context: &mut Context<'_, '_>,
     kind: ChangeKind,

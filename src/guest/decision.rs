@@ -95,8 +95,7 @@ impl StoredSubmission {
 }
 
 impl Decision {
-    /// Returns the decision after the guest submits again. Only the message of this decision
-    /// remains.
+    /// Returns the decision to store when the guest submits again. It keeps only the message.
     pub(super) fn into_resubmitted(self) -> Self {
         Self {
             message: self.message,

@@ -1,8 +1,9 @@
-//! The domain of a stay: the address of its page, and the routes that each host serves.
+//! Domains of stays: the address of a stay's page, and the paths that each host serves.
 //! `records/domains.rs` decides who owns a host.
 //!
-//! The domain of a stay is the host of its branding, if the branding has a custom URL for guest
-//! portals. The branding is that of the portal that serves the flat, or else the default one.
+//! A stay has a domain if its branding has a custom URL for guest portals. The domain is the host
+//! of this URL. The branding is that of the portal that serves the flat, or else the organization's
+//! default branding.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

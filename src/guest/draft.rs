@@ -33,8 +33,8 @@ impl<T: JsonSchema> JsonSchema for DraftFields<T> {
     }
 }
 
-/// Gives the schema of a resource's fields a second name, because the published documents also
-/// contain the schema of these fields under their first name.
+/// The schema of a resource's fields under a second name, which ends in `Draft`. The published
+/// documents already contain a schema of these fields under the first name.
 struct FieldsSchema<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for FieldsSchema<T> {
@@ -80,7 +80,7 @@ enum DraftText {
 }
 
 impl DraftText {
-    /// Reads a field. An empty text counts as a field that was not sent.
+    /// Reads a field. An empty text is treated like a field that was not sent.
     fn of<T: Deref<Target = str>>(field: &Field<Option<T>>) -> Self {
         match field.sent() {
             None => Self::Absent,

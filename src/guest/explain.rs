@@ -421,8 +421,8 @@ impl TextsOfGuest {
     }
 }
 
-/// Returns the texts of a manual, each with its placement. The description of a manual that shows a
-/// custom field is not a text.
+/// Returns the ids of a manual's texts, each with its placement. If the manual shows a custom
+/// field, its description comes from that field, so the id of the description is `None`.
 fn texts_of(manual: &WrittenManual) -> [(TextPlacement, Option<Uuid>); 2] {
     let is_text = manual.display_mode == DisplayMode::MultiLingualText;
     [
@@ -509,7 +509,8 @@ fn visibility_reason(visibility: &Visibility) -> Reason {
 }
 
 /// Returns the ids of the entities that are assigned to the flat, its group, its tags or its
-/// portal, each with its closest assignment.
+/// portal, each with its closest assignment. The flat is closer than its group, the group closer
+/// than a tag, and a tag closer than the portal.
 fn closest_assignments(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,

@@ -111,7 +111,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Loads the extras of a flat, by creation. Without a portal there are none.
+/// Loads the extras of a flat, in the order of their creation. Returns none if no portal serves the
+/// flat.
 pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec<ExtraView>> {
     if flat.portal().is_none() {
         return Ok(Vec::new());
@@ -210,8 +211,8 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
     if let Some(row) = context.row(&RECORDED_CART, values![stay.id])? {
         let Json(recorded): Json<Cart> = row.get(0)?;
         if recorded == cart {
-            // This cart is already recorded as abandoned. Another write of the same cart would
-            // cause a second record.
+            // This cart is already recorded as abandoned. Storing it again would set a new due
+            // time, and the cart would be recorded a second time.
             return Ok(cart);
         }
     }

@@ -143,7 +143,8 @@ fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<StoredFlag> {
         (ReviewRule::Always, _) => vec![whole()],
         (ReviewRule::Questions, Some(answers)) => {
             let flagged = precheck::flagged_questions(&step.questions, answers);
-            // If the step's questions have no flagged option, any answers flag the step as a whole.
+            // If no option of these questions is marked for review, any answers flag the step as a
+            // whole.
             if flagged.is_empty() && !precheck::has_flags(&step.questions) {
                 return vec![whole()];
             }

@@ -1,6 +1,7 @@
 //! The manuals that a guest can read, under their headings (rules: stays#guest-view;
-//! manuals#assigned-manuals). A guest can read a manual if an assignment reaches the flat and the
-//! manual is visible now. `manuals/visibility.rs` has the rules of visibility.
+//! manuals#assigned-manuals). A guest can read a manual if it is visible now and is assigned to the
+//! flat, directly or through the flat's group or tags. `manuals/visibility.rs` has the rules of
+//! visibility.
 
 use std::collections::HashMap;
 use std::ops::Not;

@@ -1,5 +1,5 @@
-//! Wallet passes of stays: their door codes, their tokens, and the devices that keep them up to
-//! date. `pushes.rs` tells devices about changes, and `page/wallet/` builds the pass files.
+//! Wallet passes of stays: their door codes, their tokens, and the devices that have them.
+//! `pushes.rs` tells devices about changes, and `page/wallet/` builds the pass files.
 
 use engine::access::{Access, Credential};
 use engine::context::{Context, RaisedRevision};
@@ -29,7 +29,7 @@ pub(crate) const GET_PASS: OperationName<PassView> = OperationName::new("getPass
 const PREFIX: &str = "wp_";
 /// Length of the organization's id in a token, in characters.
 const ORGANIZATION_LENGTH: usize = 32;
-/// The purpose of the key that signs the tokens of passes. The key is derived from it.
+/// The purpose from which the service derives the key that signs the tokens of passes.
 const PURPOSE: &str = "wallet_passes";
 /// Maximum number of devices with the pass of a stay.
 const MAX_DEVICES: i64 = 20;

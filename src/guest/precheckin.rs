@@ -74,7 +74,7 @@ impl PrecheckinStatus {
 pub(super) struct Precheckin {
     /// Whether the portal has pre-check-in enabled and the stay is not cancelled.
     pub is_enabled: bool,
-    /// The steps that the stay gets, in guest order.
+    /// The steps that the stay gets, in the order in which the guest sees them.
     pub steps: Vec<StepOfStay>,
     /// Stored data of steps that the stay does not get, or no longer gets.
     pub earlier: HashMap<Uuid, StoredAnswers>,
@@ -87,8 +87,8 @@ pub(super) struct Precheckin {
 }
 
 impl Precheckin {
-    /// Loads the pre-check-in of a stay. `steps` are the steps that reach the flat, as returned by
-    /// [`steps_reaching`].
+    /// Loads the pre-check-in of a stay. `steps` are the steps that are assigned to the flat, as
+    /// returned by [`steps_reaching`].
     pub(super) fn load(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -119,8 +119,8 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Builds the pre-check-in of a stay whose answers, files and submission are already read. A
-    /// list reads them for many stays at once.
+    /// Builds the pre-check-in of a stay for a list. The list has read the answers, the files and
+    /// the submissions of all its stays at once.
     pub(super) fn of_list(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -138,10 +138,9 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Compares the guest's saved choices and accepted texts with the current ones, and marks those
-    /// that the guest is asked for again. A choice or a text in the last submission is not asked
-    /// for again. If the submission has no choice because nothing was offered then, the guest is
-    /// asked for a choice.
+    /// Compares the saved choices and the accepted texts with the current ones. Marks the steps in
+    /// which the guest must choose or accept again. A submitted choice or acceptance stays valid.
+    /// If a submission has no choice, because the step offered none then, the guest must choose.
     fn compare(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -224,7 +223,8 @@ impl Precheckin {
         }
     }
 
-    /// Returns the ids of the steps that are open again after a submission, in guest order.
+    /// Returns the ids of the steps that are open again after a submission, in the order in which
+    /// the guest sees them.
     pub(super) fn open_steps(&self) -> Vec<Uuid> {
         let steps = self.steps.iter().map(StepOfStay::open_step_input);
         openness::open_steps(self.submitted.as_ref(), steps, self.stage)
@@ -270,8 +270,9 @@ impl Precheckin {
         }
         let raised = flags::raised_flags(&self.steps, stay.reservation.check_in);
         let status = self.outcome(stay, &raised);
-        // The submission gets the time of the latest saved answer if the clock went back since
-        // then. An answer with a later time would count as saved after the submission.
+        // If the clock went back after the latest answer was saved, the submission gets the time of
+        // that answer. With an earlier time, the answer would look like one that was saved after
+        // the submission.
         let input_times = self
             .steps
             .iter()
@@ -306,7 +307,7 @@ impl Precheckin {
         Ok(())
     }
 
-    /// Returns the status of a submission that raises these flags.
+    /// Returns the status that a submission with these flags gets.
     fn outcome(&self, stay: &Stay, raised: &[StoredFlag]) -> PrecheckinStatus {
         let is_waiting = self.steps.iter().any(|stay_step| {
             matches!(
@@ -583,8 +584,8 @@ struct ReviewInput {
     is_waiting: bool,
     /// Whether the portal has manual review switched on.
     is_reviewed: bool,
-    /// Whether a step has a type that can flag a submission. If there is none, every submission is
-    /// reviewed.
+    /// Whether a step has a type that can flag a submission. If no step has one, manual review
+    /// applies to every submission.
     has_reviewable: bool,
     is_flagged: bool,
 }
@@ -601,9 +602,9 @@ impl ReviewInput {
     }
 }
 
-/// Returns the steps that reach a flat, in guest order. The rules that depend on a stay are not
-/// applied yet. Returns no steps if no portal serves the flat, or if its portal has pre-check-in
-/// switched off.
+/// Returns the steps that are assigned to a flat, directly or through its group, tags or portal, in
+/// the order in which guests see them. The targeting rules of the steps are not applied yet.
+/// Returns no steps if no portal serves the flat, or if its portal has pre-check-in switched off.
 pub(super) fn steps_reaching(
     context: &mut Context<'_, '_>,
     flat: &StayFlat,

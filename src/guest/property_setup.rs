@@ -1,5 +1,6 @@
-//! The operation `getPropertySetup`: the portal that serves a property, and the steps that reach
-//! it, active or not, for any guest.
+//! The operation `getPropertySetup`: the portal that serves a property, and the steps that are
+//! assigned to the property, directly or through its group, tags or portal. Inactive steps are
+//! included, and the targeting rules of the steps are not applied.
 
 use engine::access::Permission;
 use engine::context::Context;
@@ -18,7 +19,7 @@ use crate::precheck::{self, StepType};
 use crate::records::{RecordKind, get_record};
 use crate::scopes::{self, EntityType};
 
-/// Reads the portal that serves a property, and the steps that reach it.
+/// Reads the portal that serves a property, and the steps that are assigned to the property.
 pub(crate) const GET_PROPERTY_SETUP: OperationName<PropertySetup> =
     OperationName::new("getPropertySetup");
 

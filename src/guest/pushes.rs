@@ -1,9 +1,9 @@
 //! Pushes to phones about changed wallet passes (rules: guest-requests#passes, 6).
 //!
 //! A registration contains the time of the last change that was pushed to its phone (`told_at`). A
-//! push is due if the pass has a later change. A node claims a due push for a limited time, under
-//! the lock of the organization, so only one node sends it. If that node ends before it stores the
-//! result, another node claims the push after that time.
+//! push is due if the pass has changed after that time. A node claims a due push for a limited
+//! time, under the lock of the organization, so only one node sends it. If that node ends before it
+//! stores the result, another node claims the push when the time is over.
 
 use engine::access::Access;
 use engine::context::Context;
@@ -27,8 +27,8 @@ const MAX_ATTEMPTS: i64 = 5;
 /// The pause after the first failure of a push. Each later failure of the same push doubles the
 /// pause.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// The longest time for which a push can be claimed or postponed. A push with a later time counts
-/// as due, because a clock that was ahead set that time.
+/// The longest time for which a push can be claimed or postponed. If a stored time is even later, a
+/// clock that was ahead set it, and the push is due at once.
 const MAX_DELAY: SignedDuration = SignedDuration::from_secs(240);
 
 store::statements! {

@@ -1,9 +1,9 @@
 //! The setup of a flat: the configuration that all its guests share. It consists of the portal, its
-//! branding, and the steps, manuals and texts that reach the flat.
+//! branding, the steps and manuals that are assigned to the flat, and their texts.
 //!
 //! The setup is cached under the configuration revision. One cache entry serves many guests, and
-//! changes of reservations do not invalidate it. Everything that depends on the stay or on the time
-//! is decided for each view (`view.rs`).
+//! changes of reservations do not invalidate it. The view (`view.rs`) decides everything that
+//! depends on the stay or on the time.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -43,21 +43,22 @@ pub(super) struct GuestSetup {
     pub domain: Option<String>,
     /// Whether the setup includes inactive items.
     pub which: SetupScope,
-    /// The steps that reach the flat, in guest order.
+    /// The steps that are assigned to the flat, in the order in which guests see them.
     pub steps: Vec<Arc<Step>>,
     /// The costs of these steps, by step; steps without costs are left out.
     pub costs: HashMap<Uuid, Cost>,
     /// All texts except those of the manuals.
     pub texts: Texts,
-    /// The manuals that reach the flat.
+    /// The manuals that are assigned to the flat.
     pub manual_groups: ManualGroups,
     /// The extras that are offered in the flat.
     pub extras: Vec<ExtraView>,
     /// The instructions for guests of the flat.
     pub instructions: Vec<InstructionView>,
-    /// The values of the custom fields that texts name.
+    /// The values of the custom fields that placeholders in texts name.
     custom: CustomValues,
-    /// Whether any text has a placeholder. If so, each stay gets a setup of its own.
+    /// Whether any text has a placeholder. If so, each stay gets its own copy of the setup, with
+    /// filled placeholders.
     has_placeholders: bool,
     /// The setup before its placeholders were filled; `None` for a setup whose placeholders are not
     /// filled.

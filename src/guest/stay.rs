@@ -78,7 +78,8 @@ impl Stay {
         self.flat.as_ref()?.portal()
     }
 
-    /// Lists the objects whose assignments reach the flat.
+    /// Lists the flat and its group, tags and portal. An entity that is assigned to any of them
+    /// applies to the flat.
     pub(crate) fn targets(&self) -> Vec<Target> {
         self.flat
             .as_ref()
@@ -160,7 +161,8 @@ impl StayFlat {
         self.portal.as_ref().map(|(portal, _)| portal)
     }
 
-    /// Lists the objects whose assignments reach the flat.
+    /// Lists the flat and its group, tags and portal. An entity that is assigned to any of them
+    /// applies to the flat.
     pub(crate) fn targets(&self) -> Vec<Target> {
         let Placement {
             property,

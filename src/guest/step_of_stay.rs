@@ -27,7 +27,7 @@ pub(super) struct StepOfStay {
     /// The check-in date. The age of a guest is the guest's age on this date.
     check_in: Date,
     /// Whether the step offers choices and the saved answers contain none of them. A submitted
-    /// choice counts as a choice even if it is no longer offered.
+    /// choice is sufficient even if the step no longer offers it.
     pub is_choice_missing: bool,
     /// Whether the accepted text is still the text of the agreement, in the language in which it
     /// was accepted.
@@ -110,7 +110,7 @@ impl StepOfStay {
         )
     }
 
-    /// Returns whether the saved answers contain a choice of a deposit.
+    /// Returns whether the saved answers contain a choice between a deposit and a waiver.
     pub(super) fn has_chosen_deposit(&self) -> bool {
         self.answers()
             .is_some_and(|answers| precheck::deposit_choice(answers).is_some())

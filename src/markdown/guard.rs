@@ -87,7 +87,8 @@ impl EscapedPiece {
     }
 }
 
-/// A delimiter run that can begin formatting, and the number of letters in the text before it.
+/// A delimiter run that can begin formatting. `letters` is the number of letters in the text before
+/// it: a pair of runs is formatting only if a letter is between them.
 struct Opener {
     piece: usize,
     delimiter: char,
@@ -493,9 +494,9 @@ impl SurroundingCharacters {
         self.is_clear(self.before) && !is_in_word(self.after[0], delimiter, is_single)
     }
 
-    /// Returns whether the run is clearly formatting. The nearest character on its inside must not
-    /// be blank. Neither the nearest characters on both sides nor the second character on its
-    /// inside may be a digit or `#`.
+    /// Returns whether the run is clearly formatting. The character next to the run on its inside
+    /// must not be a blank. A digit or `#` must not be next to the run on either side, nor be the
+    /// second character on its inside.
     fn is_clear(&self, inside: [Option<char>; 2]) -> bool {
         let touches = |character: Option<char>| {
             character.is_some_and(|character| character.is_numeric() || character == '#')

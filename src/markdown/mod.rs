@@ -20,9 +20,9 @@ use comrak::nodes::{AstNode, NodeList, NodeValue};
 use comrak::{Arena, Options};
 pub use values::{escaped_value, mark};
 
-/// For an unticked and a ticked checkbox: a placeholder character that represents the checkbox
-/// until the text is sanitized, and the HTML that then replaces it. The characters are private-use
-/// characters of Unicode, and are removed from texts of hosts.
+/// The checkboxes of a check list: unticked and ticked. A private-use character of Unicode
+/// represents a checkbox until the text is sanitized. The HTML then replaces the character. The
+/// texts of hosts lose these characters first.
 const BOXES: [(char, &str); 2] = [
     ('\u{e0f0}', "<input type=\"checkbox\">"),
     ('\u{e0f1}', "<input type=\"checkbox\" checked>"),

@@ -28,7 +28,8 @@ use writeable::{Part, PartsWrite, Writeable};
 
 use crate::words;
 
-/// The signs of currencies. An amount in any other currency is written with the currency's code.
+/// The signs of six currencies. An amount in another currency gets its ISO 4217 code, such as
+/// `CHF`.
 const SIGNS: [(&str, &str); 6] = [
     ("EUR", "€"),
     ("GBP", "£"),
@@ -38,9 +39,9 @@ const SIGNS: [(&str, &str); 6] = [
     ("JPY", "¥"),
 ];
 
-/// The regions for which CLDR defines a variant of English that does not derive from international
-/// English. In a region that CLDR does not know, English is written as international English,
-/// because CLDR would fall back to the formats of the United States.
+/// The regions in which CLDR bases English on the formats of the United States. CLDR also returns
+/// these formats for a region that it does not know. [`is_known_english`] needs the list to tell
+/// the two cases apart: English in an unknown region gets the international formats (`en-001`).
 const OWN_ENGLISH: [&str; 13] = [
     "AE", "AS", "BI", "CA", "GU", "JP", "MH", "MP", "PH", "PR", "UM", "US", "VI",
 ];
@@ -77,8 +78,8 @@ struct Patterns {
 impl Patterns {
     fn load(locale: &str) -> Option<Self> {
         let locale = &Locale::try_from_str(locale).ok()?;
-        // English amounts are written in the same way in every region. A reader would take the
-        // `¥5.000` of some regions for five yen.
+        // Amounts in English have the same number format in every region. Otherwise a reader would
+        // take `¥5.000`, the format of some regions, for five yen.
         let of_numbers = if locale.id.language.as_str() == ENGLISH {
             &Locale::try_from_str(ENGLISH).ok()?
         } else {
@@ -103,7 +104,7 @@ impl Patterns {
     }
 }
 
-/// A formatted day, and the position of the day's number in the text.
+/// A formatted date, and the byte range of the day of the month in its text.
 #[derive(Debug, Default)]
 struct WrittenDay {
     text: String,
@@ -118,9 +119,8 @@ impl WrittenDay {
         written
     }
 
-    /// Writes the range from this day to another day of the same month, such as `15–19 December`.
-    /// If a sign follows the number of the day, it is repeated after both numbers: `15.–19.
-    /// Dezember`.
+    /// Writes the range from this day to another day of the same month, such as `15–19 December`. A
+    /// sign after the day of the month is written after both numbers: `15.–19. Dezember`.
     fn through(&self, last: &Self) -> String {
         let (before, after) = (
             &self.text[..self.number.start],
@@ -196,7 +196,7 @@ pub fn regional(tag: &str, accepted: &[String], country: Option<&str>) -> String
         .map_or_else(|| tag.to_owned(), |region| format!("{tag}-{region}"))
 }
 
-/// Returns the CLDR locale by which a language is written in a region.
+/// Returns the CLDR locale of a language in a region, such as `fr-CA-u-nu-latn`.
 fn locale(language: &str, region: Option<&str>) -> String {
     let cycle = |region: &str| {
         if is_counted_to_12(region) {
@@ -216,12 +216,12 @@ fn locale(language: &str, region: Option<&str>) -> String {
     }
 }
 
-/// Whether CLDR has data for English in a region.
+/// Returns whether CLDR has data for English in a region.
 fn is_known_english(region: &str) -> bool {
     OWN_ENGLISH.contains(&region) || language::parent(&format!("en-{region}")) != "en"
 }
 
-/// Whether the main language of a region writes times with twelve hours, such as `3:00 PM`.
+/// Returns whether times in the main language of a region have twelve hours, such as `3:00 PM`.
 fn is_counted_to_12(region: &str) -> bool {
     let own = language::of_region(region);
     let noon = IcuTime::try_new(13, 0, 0, 0).ok();

@@ -28,7 +28,8 @@ pub struct TextFile {
     pub name: String,
     /// The texts by their ids.
     pub texts: BTreeMap<String, Text>,
-    /// The comment of each group. The key is the prefix that the ids of the group have in common.
+    /// The comment of each group, by the name of the group. The ids of a group begin with this name
+    /// and a hyphen.
     pub groups: BTreeMap<String, String>,
 }
 

@@ -22,8 +22,8 @@ pub struct Table {
     pub code: String,
 }
 
-/// Compiles the files into tables. Otherwise returns every problem, each with its file and its
-/// text.
+/// Compiles the files into tables. If there are problems, returns all of them, each with its file
+/// and its text.
 pub fn compile(files: &[TextFile]) -> Result<Vec<Table>, Vec<String>> {
     let mut problems = misplaced(files);
     let mut tables = Vec::new();

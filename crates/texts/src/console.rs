@@ -63,8 +63,9 @@ impl ConsoleFrameWords {
 }
 
 impl ConsoleStaysWords {
-    /// Returns the sentence that explains the decision of a rule. It has placeholders for the
-    /// facts. Returns `None` for an unknown key, and the caller then shows the interface's message.
+    /// Returns the sentence for the rule that decided whether a guest sees an item. The sentence
+    /// has placeholders, such as the number of nights. Returns `None` for an unknown key; the
+    /// caller then shows the message of the interface.
     #[must_use]
     pub fn reason(&self, key: &str) -> Option<&'static str> {
         Some(match key {
@@ -102,9 +103,9 @@ impl ConsoleStaysWords {
         })
     }
 
-    /// Returns the sentence for the change that would make a hidden item visible. `key` is the rule
-    /// that hides the item. The text has placeholders for the field and for the value that is
-    /// needed.
+    /// Returns the sentence about the change that would make a hidden item visible. `key` is the
+    /// rule that hides the item. The sentence has placeholders for the field to change and for the
+    /// value that the field needs.
     #[must_use]
     pub fn change(&self, key: &str) -> &'static str {
         match key {

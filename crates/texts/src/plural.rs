@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::fill;
 
-/// A text with several templates, one for each form that the language uses with numbers.
+/// A text that depends on a number. It has a template for each plural form of the language.
 pub struct Plural {
     /// The name of the placeholder that stands for the number.
     variable: &'static str,

@@ -1,4 +1,4 @@
-//! Checks the public address: whether browsers and apps reach this service at it, on all its paths.
+//! Checks the public address: whether requests to it reach this service, on every public path.
 
 use std::time::Duration;
 
@@ -102,7 +102,8 @@ async fn check_metadata(response: Response, address: &str, report: &mut DoctorRe
 /// Checks that a proxy forwards the public paths, and that it does not forward `/metrics`.
 async fn check_paths(client: &Client, address: &str, url: &Url, report: &mut DoctorReport) {
     let prefix = url.path().trim_end_matches('/');
-    // The metadata of an address with a path is not below that path (RFC 8414).
+    // For an address such as `https://host/prefix`, clients look for the metadata at the well-known
+    // path followed by `/prefix`, not below `/prefix` (RFC 8414).
     let metadata_of_prefix = (!prefix.is_empty()).then(|| {
         let host = address.strip_suffix(prefix).unwrap_or(address);
         format!("{host}{METADATA}{prefix}")

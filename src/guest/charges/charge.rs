@@ -237,8 +237,8 @@ impl StoredCharge {
         is_changed
     }
 
-    /// Returns a new charge that replaces one that was cancelled with its stay, because the stay
-    /// takes place after all. Returns `None` for any other charge.
+    /// Returns a new charge in place of a charge that was cancelled with its stay. The caller has
+    /// found that the stay is no longer cancelled. Returns `None` for any other charge.
     pub(super) fn replacement_charge(
         &mut self,
         id: Uuid,

@@ -40,7 +40,7 @@ use crate::records::{AddressSigner, PhotoSigner};
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The name of this route in the log and in the metrics.
 const OPERATION: &str = "getGuestFile";
-/// The purpose of the key that signs addresses of guests' files. The key is derived from it.
+/// The purpose from which the service derives the key that signs addresses of guests' files.
 const PURPOSE: &str = "guest_files";
 
 store::statements! {
@@ -127,7 +127,7 @@ fn address(context: &Context<'_, '_>, file: &GuestFile, is_view: bool) -> Result
     })
 }
 
-/// The route that serves files.
+/// Returns the route that serves files.
 pub(in crate::guest) fn routes(service: &Arc<Service>) -> Router {
     Router::new()
         .route("/files/guest/{organizationId}/{fileId}", get(file))
