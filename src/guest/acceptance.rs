@@ -36,11 +36,11 @@ pub const TEXT_CHANGED: &str = "agreement.text_changed";
 pub struct Acceptance {
     /// Acceptance time.
     pub accepted_at: Moment,
-    /// SHA-256 of the text as UTF-8, in hexadecimal digits; null where the text is kept elsewhere
-    /// and none was shown.
+    /// SHA-256 of the text as UTF-8, in hexadecimal digits; null if no text was shown, because it
+    /// is kept elsewhere.
     #[serde(default)]
     pub text_sha256: Option<String>,
-    /// The language of the text; null where none was shown.
+    /// The language of the text; null if no text was shown.
     #[serde(default)]
     pub language: Option<String>,
 }
@@ -64,15 +64,15 @@ pub(super) struct StoredAcceptance {
 pub struct AcceptanceView {
     /// Acceptance time.
     pub accepted_at: Moment,
-    /// Language of the text; null where none was shown.
+    /// Language of the text; null if no text was shown.
     pub language: Option<String>,
-    /// SHA-256 of the text as UTF-8, in hexadecimal digits; null where none was shown.
+    /// SHA-256 of the text as UTF-8, in hexadecimal digits; null if no text was shown.
     pub text_sha256: Option<String>,
-    /// Name that the guest typed as signature; null without one.
+    /// Name that the guest typed as signature; null without a signature.
     pub signed_name: Option<String>,
-    /// Accepted text; null where none was shown.
+    /// Accepted text; null if no text was shown.
     pub text: Option<String>,
-    /// Whether today's text in that language is the same.
+    /// Whether the agreement still has the accepted text in that language.
     pub is_current: bool,
 }
 

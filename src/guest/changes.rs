@@ -122,12 +122,13 @@ struct ListGuestChanges {
     limit: Option<u32>,
 }
 
-/// Changes in order, and the cursor for the next.
+/// Changes in the order of their cursors, and the cursor for the next page.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = example())]
 struct GuestChanges {
     items: Vec<GuestChange>,
-    /// The `after` for the next page; unchanged where there are no changes.
+    /// Value of `after` for the next page. If this page has no changes, it is the cursor after
+    /// which this page begins.
     next: i64,
 }
 

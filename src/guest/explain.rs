@@ -94,12 +94,12 @@ pub(crate) struct ExplainedItem {
     pub nickname: String,
     pub is_shown: bool,
     pub reason: Reason,
-    /// Path from the assignment to the property; empty where there is none.
+    /// Path from the assignment to the property; empty without an assignment.
     pub path: Vec<Hop>,
-    /// Texts of a step that is shown, which the guest does not get, because a placeholder has no
-    /// value.
+    /// Texts that the guest does not get, because a placeholder in them has no value. Only a step
+    /// that is shown has such texts.
     pub hidden_texts: Vec<HiddenText>,
-    /// Languages in which a text of it is older than its English text.
+    /// Languages in which a text of the step or manual is older than its English text.
     pub outdated_languages: Vec<String>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct ExplainedStep {
 /// The rule that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Reason {
-    /// For programs.
+    /// Name of the rule, for programs.
     pub key: &'static str,
     /// For people.
     pub message: String,
@@ -133,7 +133,7 @@ pub(crate) struct Facts {
     /// Days from booking to check-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<i64>,
-    /// Nights or days that the rule sets.
+    /// Number of nights or days that the rule sets as its limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// The channel, the verification status, the group or the tag.

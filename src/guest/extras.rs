@@ -48,11 +48,11 @@ pub struct ExtraView {
     pub id: Uuid,
     /// Name of the extra, as the organization wrote it.
     pub name: String,
-    /// Description of the extra; null where there is none.
+    /// Description of the extra; null without a description.
     pub description: Option<String>,
-    /// Price of the extra in the minor unit of the currency; null where none is known.
+    /// Price of the extra in the minor unit of the currency; null if no price is known.
     pub price_cents: Option<u64>,
-    /// ISO 4217 code; null where none is known.
+    /// ISO 4217 code of the price's currency; null if it is not known.
     pub currency: Option<String>,
     /// Https address of a picture.
     pub image_url: Option<String>,

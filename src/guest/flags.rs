@@ -20,7 +20,7 @@ use crate::precheck::{self, AnswerForm, ReviewRule, Step, UNDERAGE};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FlagKind {
-    /// The step is looked at for every guest.
+    /// Staff look at the step for every guest.
     Step,
     /// An answer to a question.
     Answer,
@@ -49,9 +49,9 @@ pub(super) struct StoredFlag {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FlagView {
-    /// Step that raised it.
+    /// Step that raised the flag.
     pub step_id: Uuid,
-    /// Reason: `step` for a step that is always looked at, `answer` for an answer, `check` for an
+    /// Reason: `step` for a step that staff always look at, `answer` for an answer, `check` for an
     /// identity check, `external` for another system's report.
     pub kind: FlagKind,
     /// Question id for `answer`, check name for `check`, else null.

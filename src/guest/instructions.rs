@@ -35,7 +35,7 @@ pub struct InstructionView {
     pub id: Uuid,
     /// Title of the instruction, as the organization wrote it.
     pub title: String,
-    /// The text below the title; null where there is none.
+    /// The text below the title; null without a text.
     pub text: Option<String>,
     /// Https address of an image.
     pub image_url: Option<String>,

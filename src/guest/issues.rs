@@ -84,7 +84,7 @@ pub struct GuestIssue {
     pub id: Uuid,
     /// The guest's text.
     pub text: String,
-    /// The status of the task; null where there is no such task any more.
+    /// The status of the task; null if the task is deleted.
     #[schemars(with = "Option<String>")]
     pub status: Option<TaskStatus>,
     /// Time of the report.

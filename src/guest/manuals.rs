@@ -37,8 +37,8 @@ use crate::translations::{TextLanguages, Texts, has_placeholders};
 pub struct ManualCategoryView {
     /// Null for manuals without a heading, which come last, and for a heading without a title.
     pub title: Option<String>,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
     /// The manuals under this heading.
@@ -51,7 +51,7 @@ pub struct ManualCategoryView {
 pub struct ManualView {
     /// Manual id.
     pub id: Uuid,
-    /// Title in their language.
+    /// Title in the guest's language.
     pub title: Option<String>,
     /// Markdown, or the value of a custom field.
     pub description: Option<String>,
@@ -66,11 +66,12 @@ pub struct ManualView {
     /// The flat's wireless network, for a manual with the `wifi` icon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wifi: Option<WifiView>,
-    /// Whether the manual is inactive, so guests do not get it; previews only, absent otherwise.
+    /// Whether the manual is inactive, so that guests do not get it. Only previews have the field,
+    /// and only if it is true.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_inactive: bool,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -91,20 +92,20 @@ impl ManualView {
 pub struct WifiView {
     /// Network name.
     pub name: String,
-    /// Password of the network; null where none is needed or known.
+    /// Password of the network; null if none is needed or known.
     pub password: Option<String>,
 }
 
-/// A manual hidden only until a time.
+/// A manual that is hidden only because its time has not come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpcomingView {
-    /// Title in their language.
+    /// Title in the guest's language.
     pub title: String,
-    /// Start of visibility.
+    /// Time from which the guest can see the manual.
     pub visible_from: Moment,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -112,10 +113,10 @@ pub struct UpcomingView {
 /// For each custom field, by id: its name, and its value at the flat.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
 
-/// A category: its id, its title, and the language of the title.
+/// The heading of a category: its id, its title, and the language of the title.
 type Heading = (Option<Uuid>, Option<String>, TextLanguages);
 
-/// The manuals that reach a flat, before translation.
+/// The manuals that are assigned to a flat, before translation.
 #[derive(Default)]
 pub(super) struct FlatManuals {
     /// Headings in the order that the portal sets.
@@ -128,7 +129,7 @@ pub(super) struct FlatManuals {
     wifi: Option<WifiView>,
 }
 
-/// The manuals that reach a flat, in one language, for every stay in the flat.
+/// The manuals that are assigned to a flat, in one language. All stays in the flat share them.
 #[derive(Serialize)]
 pub(super) struct ManualGroups {
     /// Headings in the order that the portal sets. The last entry is for manuals without a heading.

@@ -79,27 +79,27 @@ struct GetPass {
     token: String,
 }
 
-/// What a wallet pass of a stay holds besides what the guest's view has.
+/// The content of a stay's wallet pass that the guest's view does not have.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "isEnabled": true, "authenticationToken": "wp_…", "doorCodes": [{ "name": "Front door", "code": "4711" }], "nextChangeAt": null }))]
 pub(crate) struct PassView {
     /// Whether the pass is valid; `false` makes the wallet void it.
     pub is_enabled: bool,
-    /// The token by which a device keeps the pass up to date.
+    /// The token with which a device fetches updates of the pass.
     pub authentication_token: String,
     /// The door codes that are valid now.
     pub door_codes: Vec<DoorCode>,
-    /// The next time at which a door code begins or ends; null where there is none.
+    /// The next time at which a door code becomes valid or expires; null if there is no such time.
     pub next_change_at: Option<Moment>,
 }
 
 /// A door code of a stay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct DoorCode {
-    /// The name of its record.
+    /// The name of the code's record.
     pub name: String,
-    /// The code.
+    /// The code to type at the door.
     pub code: String,
 }
 

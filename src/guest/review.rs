@@ -164,16 +164,16 @@ pub(crate) struct PrecheckinSubmission {
     pub status: PrecheckinStatus,
     /// Last submission time.
     pub submitted_at: Option<Moment>,
-    /// When staff decided on the last submission; null while undecided, and where approved without
-    /// review.
+    /// Time of the staff's decision on the last submission. Null before the decision, and if the
+    /// submission was approved without review.
     pub decided_at: Option<Moment>,
     /// Name of the deciding member or API key.
     pub decided_by: Option<String>,
     /// Message of the last request for changes.
     pub message: Option<String>,
     /// Ids of shown steps that are open to the guest again since the last submission, in guest
-    /// order: incomplete ones, saved ones, and those that staff asked for. Empty before the first
-    /// submission and from the check-in time on.
+    /// order: incomplete steps, steps that the guest has saved since, and steps that staff asked
+    /// for. Empty before the first submission and from the check-in time on.
     pub open_steps: Vec<Uuid>,
 }
 
@@ -198,15 +198,15 @@ pub(crate) struct ReviewedStep {
     pub step_type: StepType,
     /// Title for the guest, in the language asked for.
     pub title: String,
-    /// Whether the guest gets it now.
+    /// Whether the guest gets the step now.
     pub is_shown: bool,
-    /// How the step stands.
+    /// State of the step.
     pub state: StepState,
     /// Whether the step is complete.
     pub is_complete: bool,
-    /// Whether the guest may save it now.
+    /// Whether the guest may save the step now.
     pub is_open: bool,
-    /// The guest's answers; null where nothing is saved.
+    /// The guest's answers; null if nothing is saved.
     pub answers: Option<GivenAnswers>,
     /// The accepted text and its recorded proof, for an accepted agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,7 +229,7 @@ pub(crate) struct ReviewedProgress {
     pub message: Option<String>,
     /// Amount in question, in cents.
     pub amount_cents: Option<u64>,
-    /// Its ISO 4217 code.
+    /// ISO 4217 code of the amount's currency.
     pub currency: Option<String>,
 }
 

@@ -35,12 +35,13 @@ pub struct StepView {
     /// State of the step: `todo`, `done`, `pending` while another system's result is missing, or
     /// `action_required` where the guest must act again.
     pub state: StepState,
-    /// Whether the step is done. Another system's report decides, where there is one; else the
-    /// guest's data.
+    /// Whether the step is done. The report of another system decides; without a report, the
+    /// guest's data decides.
     pub is_complete: bool,
-    /// Whether the guest may save it now: before submission, and while it is open again after it.
+    /// Whether the guest may save the step now: before the submission, and after it while the step
+    /// is open again.
     pub is_open: bool,
-    /// Description for guests; absent where none is written.
+    /// Description for guests; absent if the organization has not written one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Text to agree to and its heading, for an agreement.
@@ -49,7 +50,8 @@ pub struct StepView {
     /// Visible questions, for additional questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<Vec<QuestionView>>,
-    /// Saved answers, if any. Each answer to a question stands beside the question.
+    /// Saved answers, if any. For additional questions it is absent, because `questions` has the
+    /// answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Object>,
     /// Fields each guest must fill, for guest details.
@@ -59,7 +61,8 @@ pub struct StepView {
     /// rule.
     #[serde(default, skip_serializing_if = "GuestFieldRules::is_empty")]
     pub guest_field_rules: GuestFieldRules,
-    /// Number of other guests, for details of other guests; null where the reservation omits it.
+    /// Number of other guests, for details of other guests; null if the reservation has no such
+    /// number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_guests: Option<Option<u32>>,
     /// Whether the guest must sign, for an agreement: with their name, or elsewhere where it has no
@@ -72,17 +75,17 @@ pub struct StepView {
     /// The accepted text and its proof, for accepted agreements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<AcceptanceView>,
-    /// Whether the text has changed since the guest accepted it, so that they are asked again;
-    /// absent otherwise.
+    /// Whether the text has changed since the guest accepted it, so that the guest must accept it
+    /// again; absent otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_text_changed: bool,
-    /// Deposit, or waivers to take instead, for a damage deposit.
+    /// The choice between a deposit and waivers, for a damage deposit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deposit: Option<DepositView>,
     /// Fees to be paid, for mandatory fees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fees: Option<Vec<Fee>>,
-    /// Sum of the fees, for mandatory fees. Null where they have several currencies, and where an
+    /// Sum of the fees, for mandatory fees. Null if the fees have several currencies, or if an
     /// amount is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_cents: Option<Option<u64>>,
@@ -92,18 +95,19 @@ pub struct StepView {
     /// Files handed in, oldest first, for document uploads and identity checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<FileView>>,
-    /// Document types that are all required, for the same steps.
+    /// Types of documents, all of which are required; for document uploads and identity checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_document_types: Option<Vec<String>>,
     /// Whether files cannot be stored, so that saving is enough, for an identity check; absent
     /// otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_upload_unavailable: bool,
-    /// Whether the step is inactive, so guests do not get it; previews only, absent otherwise.
+    /// Whether the step is inactive, so that guests do not get it. Only previews have the field,
+    /// and only if it is true.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_inactive: bool,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -112,11 +116,11 @@ pub struct StepView {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgreementView {
-    /// Title of the signature; null where none is written.
+    /// Title of the signature; null without a title.
     pub title: Option<String>,
-    /// Text below the title; null where none is written.
+    /// Text below the title; null without such a text.
     pub subtitle: Option<String>,
-    /// Text to agree to; null where an e-signature provider has it.
+    /// Text to agree to; null if an e-signature provider has it.
     pub text: Option<String>,
     /// Whether the guest signs at an e-signature provider instead of here.
     pub is_signed_elsewhere: bool,
@@ -138,8 +142,8 @@ pub struct QuestionView {
     pub options: Vec<OptionView>,
     /// The guest's answer: `{optionIds}` or `{text}`.
     pub answer: Option<Value>,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -152,8 +156,8 @@ pub struct OptionView {
     pub id: Uuid,
     /// Option name.
     pub name: Option<String>,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }

@@ -33,8 +33,8 @@ use crate::precheck::{
 pub(super) struct Submission {
     status: PrecheckinStatus,
     submitted_at: Option<Moment>,
-    /// When staff decided on the last submission; null while undecided, and where approved without
-    /// review.
+    /// Time of the staff's decision on the last submission. Null before the decision, and if the
+    /// submission was approved without review.
     decided_at: Option<Moment>,
     /// Name of the deciding member or API key.
     decided_by: Option<String>,
@@ -56,7 +56,7 @@ struct SubmittedStep {
     id: Uuid,
     nickname: String,
     step_type: StepType,
-    /// Whether the stay gets it now. Answers to steps no longer shown are kept.
+    /// Whether the stay gets the step now. Answers remain stored after the step is no longer shown.
     is_shown: bool,
     /// State of the step.
     state: StepState,

@@ -48,7 +48,7 @@ struct PreviewTranslation {
 pub(crate) struct TextPreview {
     /// Language of the text.
     language: Option<String>,
-    /// Text with the values in place of the placeholders; null where a value is missing, so the
+    /// Text with the values in place of the placeholders; null if a value is missing, so that the
     /// guest does not get the text.
     text: Option<String>,
     /// The same as HTML, for texts that are Markdown.

@@ -43,9 +43,9 @@ pub struct GuestView {
     pub portal: Option<PortalView>,
     /// The branding of the portal.
     pub branding: Option<BrandingView>,
-    /// Contact that the bubble opens.
+    /// Contact that the contact bubble of the page opens.
     pub contact: Option<ContactView>,
-    /// The tiles shown.
+    /// The quick-access tiles to show.
     pub quick_access: Vec<Tile>,
     /// The offer, while it is active.
     pub special_offer: Option<OfferView>,
@@ -53,7 +53,7 @@ pub struct GuestView {
     pub precheckin: PrecheckinView,
     /// Visible manuals, by heading.
     pub manual_categories: Vec<ManualCategoryView>,
-    /// Manuals shown later, sorted by that time; empty where the portal does not announce them.
+    /// Manuals that are shown later, the soonest first; empty if the portal does not announce them.
     pub upcoming: Vec<UpcomingView>,
     /// The surveys that the guest is asked to answer now.
     #[serde(default)]
@@ -112,7 +112,7 @@ pub struct PropertyView {
     pub latitude: Option<f64>,
     /// Degrees east of Greenwich.
     pub longitude: Option<f64>,
-    /// An https address.
+    /// Https address of a photo of the flat.
     pub photo_url: Option<String>,
 }
 
@@ -149,16 +149,16 @@ pub struct BrandingView {
     pub linkedin_url: Option<String>,
     pub instagram_url: Option<String>,
     pub callout_message: Option<String>,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
-    /// Host of the guest's link; null where the link uses the public URL.
+    /// Host of the guest's link; null if the link uses the public URL.
     #[serde(default)]
     pub domain: Option<String>,
 }
 
-/// Contact that the bubble opens.
+/// Contact that the contact bubble of the page opens.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ContactView {
     /// The method of contact.
@@ -180,11 +180,12 @@ pub struct OfferView {
     pub cta_text: Option<String>,
     /// Address that the offer leads to.
     pub url: Option<String>,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
-    /// Whether the offer is inactive, so guests do not get it; previews only, absent otherwise.
+    /// Whether the offer is inactive, so that guests do not get it. Only previews have the field,
+    /// and only if it is true.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_inactive: bool,
 }
@@ -193,24 +194,25 @@ pub struct OfferView {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PrecheckinView {
-    /// Whether it is enabled.
+    /// Whether pre-check-in is enabled.
     pub is_enabled: bool,
-    /// The guest's status.
+    /// Status of the guest's pre-check-in.
     pub status: PrecheckinStatus,
-    /// Invitation text; null where nothing is asked.
+    /// Invitation text; null if the stay has no steps.
     pub prompt_message: Option<String>,
-    /// Language of each text that is not in the language asked for, by field; absent where there is
-    /// none.
+    /// Language of each text that is not in the requested language, by field; absent if all texts
+    /// are.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
     /// The host's open request for changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Time of that request.
+    /// Time of the host's request for changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_at: Option<Moment>,
-    /// Ids of steps that are open again since the last submission: incomplete ones, saved ones, and
-    /// those that staff asked for. Empty before the first submission and from the check-in time on.
+    /// Ids of steps that are open again since the last submission: incomplete steps, steps that the
+    /// guest has saved since, and steps that staff asked for. Empty before the first submission and
+    /// from the check-in time on.
     #[serde(default)]
     pub open_steps: Vec<Uuid>,
     /// The steps, in order.

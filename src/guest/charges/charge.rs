@@ -80,12 +80,12 @@ pub struct Charge {
     pub amount_cents: u64,
     /// ISO 4217 code.
     pub currency: String,
-    /// Id of the payment account that is charged. Null where there was no active one.
+    /// Id of the payment account that is charged. Null if no account was active.
     pub payment_account_id: Option<Uuid>,
     pub status: ChargeStatus,
     /// Time at which the amount is due.
     pub due_at: Moment,
-    /// Time at which a deposit is to be released; null for other kinds.
+    /// Time at which a deposit must be released; null for other kinds.
     pub release_at: Option<Moment>,
     /// The message of the platform's last report.
     pub message: Option<String>,
@@ -118,7 +118,7 @@ pub(super) struct StoredCharge {
 pub(super) enum ChargeNoticeKind {
     /// The charge is due.
     Due,
-    /// The paid deposit is to be released.
+    /// The paid deposit must be released.
     Release,
 }
 

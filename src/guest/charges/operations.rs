@@ -67,8 +67,8 @@ struct ReportCharge {
     organization_id: Uuid,
     /// Id of the charge; an unknown one is a 404.
     charge_id: Uuid,
-    /// The outcome: `paid`, `failed`, or `released` for a deposit that is paid. 409 where the
-    /// charge cannot have it any more.
+    /// The outcome: `paid`, `failed`, or `released` for a deposit that is paid. 409 if the charge
+    /// can no longer have this outcome.
     status: ReportedStatus,
     /// A message for the team, 1 to 2000 characters and not blank. Null or left out: nothing.
     #[serde(default)]
@@ -84,8 +84,8 @@ struct ReportCharge {
 #[schemars(example = page_example())]
 struct ChargePage {
     items: Vec<Charge>,
-    /// The `after` of the next page. It is the same again while nothing follows, and null while
-    /// there is no charge.
+    /// Value of `after` for the next page. If this page has no charges, it is the `after` of this
+    /// request, or null without one.
     next: Option<Uuid>,
 }
 

@@ -11,7 +11,7 @@ use crate::translations::Texts;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DepositView {
-    /// The text below the heading, where the organization has written one.
+    /// The text below the heading; null if the organization has not written one.
     pub subtitle: Option<String>,
     /// The choices of the guest. Without choices, any saved object completes the step.
     pub choices: Vec<DepositChoice>,
