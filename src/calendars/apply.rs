@@ -234,8 +234,8 @@ fn new_reservation(property: Uuid, channel: &str, guest: Option<String>, now: Ti
     }
 }
 
-/// Deletes feeds. Their reservations become manual, so that people can edit them. If `cancels` is
-/// true, first cancels the stays that have not begun.
+/// Deletes feeds. Their reservations get the origin `manual`, so that people can edit them. If
+/// `cancels` is true, first cancels the stays that have not begun.
 pub(super) fn delete_feeds(
     context: &mut Context<'_, '_>,
     feeds: &[Uuid],

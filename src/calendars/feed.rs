@@ -74,7 +74,7 @@ pub(super) struct FeedState {
     pub last_attempt_at: Option<Moment>,
     /// The error of the last fetch; `None` if it succeeded.
     pub last_error: Option<FetchError>,
-    /// Number of fetches that failed since the last successful one.
+    /// Number of fetches that failed since the last successful fetch.
     pub consecutive_failures: u32,
     /// The `ETag` of the calendar at the last successful fetch.
     pub etag: Option<String>,
@@ -115,9 +115,9 @@ pub(crate) struct CalendarFeed {
     pub last_error: Option<String>,
     /// Code of the last error, for programs; null if the last fetch succeeded.
     pub last_error_code: Option<&'static str>,
-    /// Fetches that failed since the last success.
+    /// Number of fetches that failed since the last successful fetch.
     pub consecutive_failures: u32,
-    /// Reservations of the feed that are not cancelled.
+    /// Number of the feed's reservations that are not cancelled.
     pub reservation_count: u64,
     /// Number of events that the last successful fetch skipped.
     pub skipped_count: u32,

@@ -194,8 +194,8 @@ fn add_event(
     });
 }
 
-/// Removes every version of an event but the latest. The latest version has the highest sequence.
-/// If sequences are equal, it is the last one in the file.
+/// Removes every version of an event but the latest, which has the highest sequence. If sequences
+/// are equal, the last version in the file is the latest.
 fn remove_duplicate_uids(content: &mut FeedContent) {
     let mut index_by_uid = HashMap::<String, usize>::new();
     let mut unique: Vec<FeedEvent> = Vec::with_capacity(content.events.len());

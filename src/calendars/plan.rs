@@ -80,7 +80,7 @@ fn fingerprint(event: &FeedEvent) -> String {
 }
 
 /// Returns the status of an event's reservation, and the guest's name. Returns `None` for a
-/// closure, and for an unclear event that the setting ignores.
+/// closure, and for an unclear event if the feed's setting `ambiguous` is `ignore`.
 fn planned_status(
     event: &FeedEvent,
     ambiguous: Ambiguous,

@@ -29,8 +29,8 @@ const NAME_FORMAT: &str = "%Y-%m-%dT%H-%M-%S-%3fZ";
 /// data of guests.
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Copies the database into a file that appears whole or not at all, and prints its size. With
-/// `--every` or `--keep`, makes sets in a directory.
+/// Copies the database into a file that appears whole or not at all, and prints the size of the
+/// file. With `--every` or `--keep`, makes backup sets in a directory instead.
 pub async fn backup(flags: BackupFlags) -> Result<(), String> {
     if flags.every.is_some() || flags.keep.is_some() {
         return keep_sets(flags).await;
@@ -79,7 +79,7 @@ async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
     }
 }
 
-/// The content of a set, and the directory to which sets are written.
+/// The data to copy into each backup set, and the directory of the sets.
 #[derive(Debug, Clone)]
 struct SetPlan {
     database_url: String,
@@ -149,7 +149,7 @@ impl SetPlan {
     }
 }
 
-/// Returns the sets in a directory, the oldest first.
+/// Returns the backup sets in a directory, the oldest first.
 pub(super) fn list_backup_sets(directory: &Path) -> Result<Vec<PathBuf>, String> {
     let entries =
         fs::read_dir(directory).map_err(|error| describe_file_error(directory, &error))?;

@@ -3,9 +3,9 @@
 
 use engine::error::{Error, Issue, Result};
 
-/// Maximum number of messages of a stay.
+/// Maximum number of messages that the guest of a stay can send.
 pub(super) const MESSAGES: i64 = 200;
-/// Maximum number of issues of a stay.
+/// Maximum number of issues that the guest of a stay can report.
 pub(super) const ISSUES: i64 = 20;
 /// Maximum number of bytes of the answers of a stay, as JSON.
 pub(super) const ANSWERS: u64 = 1 << 20;

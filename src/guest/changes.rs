@@ -65,27 +65,27 @@ store::statements! {
 }
 
 engine::stored_enum! {
-    /// A guest's action.
+    /// The kind of a change: what the guest did, or what the service must tell the platform.
     pub(crate) enum ChangeKind {
-        /// Saved a step.
+        /// The guest saved a step.
         AnswersSaved,
-        /// Added a file to a step.
+        /// The guest added a file to a step.
         FileAdded,
-        /// Removed a file from a step.
+        /// The guest removed a file from a step.
         FileRemoved,
-        /// Submitted pre-check-in, for the first time or again.
+        /// The guest submitted pre-check-in, for the first time or again.
         Submitted,
-        /// Wrote to the host.
+        /// The guest sent a message to the host.
         Message,
         /// A charge became due.
         ChargeDue,
-        /// A paid deposit is to be released.
+        /// A paid deposit must be released.
         ChargeReleaseDue,
-        /// Reported an issue.
+        /// The guest reported an issue.
         IssueReported,
-        /// Asked for the extras in the cart.
+        /// The guest asked for the extras in the cart.
         ExtrasRequested,
-        /// Selected extras and did not ask for them in time.
+        /// The guest selected extras and did not ask for them in time.
         CartAbandoned,
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct StoredSubmission {
     pub status: PrecheckinStatus,
     /// The time of the last submission.
     pub at: Moment,
-    /// The decision of staff.
+    /// The decision of staff on this submission.
     pub decision: Decision,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Decision {
     /// The message of the last request for changes. It remains stored after the guest submits
     /// again, for staff who read the new submission.
     pub message: Option<String>,
-    /// The steps that the guest is asked to change, while changes are requested.
+    /// The steps that staff ask the guest to change. Used only while changes are requested.
     pub requested_step_ids: Vec<Uuid>,
     /// The flags that the last submission raised.
     pub flags: Vec<StoredFlag>,

@@ -64,7 +64,7 @@ pub(crate) enum WithheldValue {
     WalletPass,
 }
 
-/// The portal and the deciding rule.
+/// The portal that serves a stay, and the rule that selected it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExplainedPortal {
@@ -170,8 +170,8 @@ impl Reason {
     }
 }
 
-/// Explains the view of a reservation's guest at a time. If `only` is the id of a step, only
-/// that step is explained, and no manual; 404 if the caller cannot access it.
+/// Explains the view of a reservation's guest at a time. If `only` is the id of a step, only that
+/// step is explained, and no manual; 404 if the caller cannot access the step.
 pub(super) fn explain(
     context: &mut Context<'_, '_>,
     reservation: Uuid,

@@ -125,8 +125,8 @@ pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec
     Ok(offered.take(MAX_EXTRAS).collect())
 }
 
-/// Returns whether an upsell is active and offered in a flat. If `propertyIds` is null or absent,
-/// it is offered in every flat.
+/// Returns whether an upsell is active and offered in a flat. An upsell whose `propertyIds` are
+/// null or absent is offered in every flat.
 fn is_offered(upsell: &Object, property: Uuid) -> bool {
     let is_active = upsell.get("isActive") != Some(&Value::Bool(false));
     let is_here = match upsell.get("propertyIds") {

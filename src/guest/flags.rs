@@ -16,17 +16,17 @@ use super::step_of_stay::StepOfStay;
 use super::step_view::QuestionView;
 use crate::precheck::{self, AnswerForm, ReviewRule, Step, UNDERAGE};
 
-/// The kind of a flag.
+/// The reason for a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FlagKind {
     /// Staff look at the step for every guest.
     Step,
-    /// An answer to a question.
+    /// The answer to a question raised the flag.
     Answer,
-    /// An identity check.
+    /// An identity check raised the flag.
     Check,
-    /// A message of another system, or its report of a failure.
+    /// Another system raised the flag, by a message or by the report of a failure.
     External,
 }
 
@@ -70,8 +70,8 @@ impl StoredFlag {
         }
     }
 
-    /// Returns the flag for staff. `questions` are the questions of the flag's step, in the
-    /// reader's language.
+    /// Returns the flag as staff read it. `questions` are the questions of the flag's step, in the
+    /// language of the reader.
     pub(super) fn view(self, questions: &[QuestionView]) -> FlagView {
         let key = self.key.as_deref().unwrap_or_default();
         let message = match self.kind {

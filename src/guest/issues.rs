@@ -34,7 +34,7 @@ store::statements! {
     /// Inserts an issue.
     INSERT_ISSUE = "insert into guest_issue (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Selects the issue of a stay that was sent with a key.
+    /// Selects the issue of a stay that an earlier request with the same key created.
     WITH_KEY = "select id from guest_issue where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
     /// Counts the issues of a stay.
     COUNT = "select count(*) from guest_issue where organization_id = ?1 and reservation_id = ?2";

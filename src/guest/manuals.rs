@@ -35,7 +35,8 @@ use crate::translations::{TextLanguages, Texts, has_placeholders};
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ManualCategoryView {
-    /// Null for manuals without a heading, which come last, and for a heading without a title.
+    /// Title of the heading. Null for a heading without a title, and for the manuals without a
+    /// heading, which come last.
     pub title: Option<String>,
     /// Language of each text that is not in the requested language, by field; absent if all texts
     /// are.
@@ -53,7 +54,7 @@ pub struct ManualView {
     pub id: Uuid,
     /// Title in the guest's language.
     pub title: Option<String>,
-    /// Markdown, or the value of a custom field.
+    /// Text of the manual: Markdown, or the value of a custom field.
     pub description: Option<String>,
     /// Description as safe HTML.
     pub description_html: Option<String>,
@@ -419,7 +420,7 @@ fn translated(
 }
 
 /// Returns the name and the value of each custom field that a manual shows. A value at the property
-/// takes precedence over the general value.
+/// takes precedence over the value of the field itself.
 fn fields(
     context: &mut Context<'_, '_>,
     flat: &StayFlat,

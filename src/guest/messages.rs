@@ -19,7 +19,7 @@ store::statements! {
     /// Inserts a message.
     INSERT_MESSAGE = "insert into guest_message (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Selects the message of a stay that was sent with a key.
+    /// Selects the message of a stay that an earlier request with the same key sent.
     WITH_KEY = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
     /// Counts the messages of a stay, and selects the time of the latest.
     COUNT_AND_LATEST = "select count(*), max(created_at) from guest_message where organization_id = ?1 and reservation_id = ?2";

@@ -67,7 +67,7 @@ store::statements! {
     /// Stores the hash of a pass's content.
     PUT_STATE = "insert into pass_state (organization_id, reservation_id, content_hash, changed_at) values (?1, ?2, ?3, ?4)
         on conflict (organization_id, reservation_id) do update set content_hash = excluded.content_hash, changed_at = excluded.changed_at";
-    /// Deletes the hashes of the passes of stays.
+    /// Deletes the hashes of the passes of the given stays.
     FORGET_STATES = "delete from pass_state where organization_id = ?1 and reservation_id = any(?2)";
 }
 
@@ -197,7 +197,7 @@ fn door_codes(
     Ok((own, next))
 }
 
-/// Returns the timestamp in a field of a record, if there is a valid one.
+/// Returns the timestamp in a field of a record; `None` if the field has no valid timestamp.
 fn timestamp_of(record: &Object, name: &str) -> Option<Timestamp> {
     let text = record.get(name).and_then(Value::as_str)?;
     text.parse::<Moment>().ok().map(|at| at.0)

@@ -90,7 +90,8 @@ impl MissingPlaceholder {
     }
 }
 
-/// Whether a text may contain the password of the wireless network.
+/// The place of a text. It decides whether the text may contain the password of the wireless
+/// network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextPlacement {
     /// The description of a manual about the network.
@@ -283,8 +284,8 @@ impl<'s> Values<'s> {
     }
 }
 
-/// Reads the values of the custom fields that the texts contain. A value at the flat takes
-/// precedence over the value of the field itself.
+/// Reads the values of the custom fields that placeholders in the texts name. A value at the flat
+/// takes precedence over the value of the field itself.
 pub(super) fn custom_values<'t>(
     context: &mut Context<'_, '_>,
     flat: Option<Uuid>,

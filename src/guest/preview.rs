@@ -88,11 +88,11 @@ store::statements! {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "at": "2026-12-11T14:00:00.000Z" }))]
 struct CreatePreview {
-    /// Id of the portal to preview; any portal may serve the flat.
+    /// Id of the portal to preview; another portal may serve the flat.
     id: Uuid,
     /// Id of the reservation whose guest's page is shown, with the progress but without the data.
-    /// It needs `view_reservations` besides, and excludes `propertyId`. Null or left out: the page
-    /// of a made-up guest.
+    /// Needs `view_reservations` as well, and excludes `propertyId`. Null or left out: the page of
+    /// a made-up guest.
     #[serde(default)]
     reservation_id: Option<Uuid>,
     /// Id of the property that a made-up guest stays in. Null or left out: the reservation's, else
@@ -131,11 +131,11 @@ pub(crate) struct PreviewLink {
     expires_at: Moment,
 }
 
-/// Marks a view as a preview.
+/// The details of a preview. A guest's own view does not have them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewView {
-    /// End of the link.
+    /// Time at which the link expires.
     pub expires_at: Moment,
     /// The time that the preview shows.
     pub at: Moment,
@@ -431,7 +431,7 @@ fn build_view(
 }
 
 /// Returns a guest's progress without their data: without the answers, and without questions that
-/// are asked because of an answer.
+/// depend on an answer.
 fn without_answers(
     context: &mut Context<'_, '_>,
     stay: &Stay,

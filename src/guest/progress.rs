@@ -76,7 +76,7 @@ pub(super) struct ProgressReport {
     /// The messages of the report for the team.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// The checks that flag the submission, by the policy at the time of the report.
+    /// The checks that flag the submission, by the step's policy at the time of the report.
     #[serde(default)]
     pub raised: Vec<String>,
     /// Whether this report returns the step to the guest for a retake.
@@ -157,7 +157,7 @@ struct SetProgress {
     organization_id: Uuid,
     /// Id of the step's reservation; an unknown id is a 404.
     reservation_id: Uuid,
-    /// Id of the step, an unknown id is a 404. A step that another system carries out:
+    /// Id of the step; an unknown id is a 404. Another system must carry out the step:
     /// `identity_check`, `background_check`, `authority_reporting`, `mandatory_fee`,
     /// `damage_deposit`, `screen_and_protect`, or an `agreement` signed electronically.
     step_id: Uuid,
@@ -194,7 +194,7 @@ struct SetProgress {
     flags: Option<Vec<Text200>>,
 }
 
-/// State of a step, and its time.
+/// State of a step, and the time of its last change.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct StepProgress {
@@ -205,7 +205,7 @@ struct StepProgress {
     checks: Vec<String>,
     /// Sentences for the team.
     flags: Vec<String>,
-    /// Last change.
+    /// Time of the last change.
     updated_at: Moment,
 }
 

@@ -70,7 +70,7 @@ pub(super) struct GuestSetup {
 pub(super) enum SetupScope {
     /// Active items only, as guests get them.
     Active,
-    /// Inactive items too.
+    /// Active and inactive items, for previews.
     All,
 }
 

@@ -38,8 +38,8 @@ pub(super) struct StepOfStay {
 }
 
 impl StepOfStay {
-    /// Combines a step with its stored data. A stored report is ignored if no other system carries
-    /// out the step any more.
+    /// Combines a step with its stored data. Ignores the stored report of another system if no
+    /// other system carries out the step any more.
     pub(super) fn new(
         step: Arc<Step>,
         mut given: StoredAnswers,

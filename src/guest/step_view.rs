@@ -30,7 +30,7 @@ pub struct StepView {
     pub id: Uuid,
     /// Step type.
     pub step_type: StepType,
-    /// Title of the step, or else of its type.
+    /// Title of the step; without one, the built-in title of the step's type.
     pub title: String,
     /// State of the step: `todo`, `done`, `pending` while another system's result is missing, or
     /// `action_required` where the guest must act again.
@@ -98,7 +98,7 @@ pub struct StepView {
     /// Types of documents, all of which are required; for document uploads and identity checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_document_types: Option<Vec<String>>,
-    /// Whether files cannot be stored, so that saving is enough, for an identity check; absent
+    /// Whether the service cannot store files, so that saving an identity check is enough; absent
     /// otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_upload_unavailable: bool,
@@ -189,7 +189,8 @@ pub(super) fn linked_texts(step: &Step) -> impl Iterator<Item = Uuid> {
         .chain(of_questions)
 }
 
-/// Returns the id of the translation with the text of an agreement; `None` for another step.
+/// Returns the id of the translation with the text of an agreement; `None` for a step of another
+/// type.
 pub(super) fn agreement_text_id(step: &Step) -> Option<Uuid> {
     if step.step_type.answer_form() == AnswerForm::Agreement {
         step.agreement.contract_template_text_ml_text_id

@@ -47,7 +47,7 @@ pub(super) struct SavedAnswers {
     pub saved_at: Moment,
     /// The proof that the guest accepted an agreement; `None` without an acceptance.
     pub acceptance: Option<StoredAcceptance>,
-    /// The text that the guest accepted; `None` where none was shown.
+    /// The text that the guest accepted; `None` if no text was shown.
     pub accepted_text: Option<String>,
 }
 

@@ -75,7 +75,7 @@ struct SubmittedStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<Vec<AddressedFile>>,
     settings: StepSettings,
-    /// Action of each identity check, for an identity check.
+    /// For an identity check: the action of the step's policy for each check, by the check's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     identity_actions: Option<BTreeMap<&'static str, FlagAction>>,

@@ -51,7 +51,7 @@ pub(crate) struct TextPreview {
     /// Text with the values in place of the placeholders; null if a value is missing, so that the
     /// guest does not get the text.
     text: Option<String>,
-    /// The same as HTML, for texts that are Markdown.
+    /// The filled text as HTML, for texts that are Markdown.
     pub html: Option<String>,
     /// Placeholders without a value.
     pub missing: Vec<MissingValue>,
@@ -60,7 +60,7 @@ pub(crate) struct TextPreview {
 /// A placeholder without a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub(crate) struct MissingValue {
-    /// Name, as the text writes it.
+    /// Name of the placeholder, as the text writes it.
     pub placeholder: String,
     /// For people.
     message: String,

@@ -37,11 +37,11 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     // Chinese and Japanese texts have no blanks around emphasis. Without this option, the renderer
     // would not find the emphasis.
     options.extension.cjk_friendly_emphasis = true;
-    // A line end in the text remains one in the HTML: a host who writes a door code below an
-    // address wants two lines.
+    // A line end in the text becomes a line break in the HTML: a host who writes a door code below
+    // an address wants two lines.
     options.render.hardbreaks = true;
-    // The Markdown renderer does not filter HTML. After it, the sanitizer removes the harmful
-    // parts.
+    // The Markdown renderer does not filter HTML, because the sanitizer removes the harmful parts
+    // afterwards.
     options.render.r#unsafe = true;
     options
 });

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::stay_times::{DepositTerms, StayTimes};
 
-/// What is charged.
+/// The kind of a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum ChargeKind {

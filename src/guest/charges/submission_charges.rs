@@ -162,9 +162,9 @@ fn of_step(stay_step: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<Reque
     }
 }
 
-/// Compares the existing charges of a stay with the required ones. Returns the charges that are now
-/// cancelled, and the subjects of new ones. An unchanged subject gets no new charge, even if its
-/// price changed.
+/// Compares the existing charges of a stay with the required charges. Returns the charges that this
+/// function cancelled, and the subject and price of each new charge. An unchanged subject gets no
+/// new charge, even if its price changed.
 fn reconcile(
     existing: Vec<StoredCharge>,
     requests: Vec<RequestedCharge>,

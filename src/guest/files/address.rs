@@ -44,7 +44,7 @@ const OPERATION: &str = "getGuestFile";
 const PURPOSE: &str = "guest_files";
 
 store::statements! {
-    /// Selects a file, for any caller.
+    /// Selects a file without a check of the caller's access.
     FILE = "select f.key, f.doc from guest_file f join organization o on o.id = f.organization_id
         where f.organization_id = ?1 and f.id = ?2 and o.erased_at is null";
 }
@@ -55,7 +55,7 @@ store::statements! {
 pub(crate) struct AddressedFile {
     #[serde(flatten)]
     pub(crate) file: FileView,
-    /// Serves the file's bytes for 10 minutes.
+    /// Address of the file's bytes, valid for 10 minutes.
     pub(crate) url: String,
 }
 

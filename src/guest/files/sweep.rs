@@ -73,8 +73,8 @@ store::statements! {
     DEQUEUE = "delete from file_removal where organization_id = ?1 and key = ?2";
     /// Selects those of the given keys that have a row.
     KEYS_WITH_ROW = "select f.key from guest_file f join organization o on o.id = f.organization_id where f.key = any(?1) and o.erased_at is null";
-    /// Claims a duty that is due, and sets the time at which it is next due. A duty whose due time
-    /// is after that time counts as due, because a clock that was ahead set it.
+    /// Claims a duty that is due, and sets the time at which it is next due. Also claims a duty
+    /// whose stored due time is after the new one, because a clock that was ahead set that time.
     TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and (due_at <= ?2 or due_at > ?3)";
     /// Claims a duty that has no row yet, and sets the time at which it is next due.
     BEGIN_DUTY = "insert into duty (name, due_at) values (?1, ?2) on conflict do nothing";
