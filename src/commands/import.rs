@@ -17,8 +17,8 @@ use crate::config::ImportFlags;
 use crate::platform::MAX_RECORDS;
 use crate::server;
 
-/// Limits of a batch. A larger batch is hardly faster, and the command would report an error in it
-/// later.
+/// Limits of a batch. Larger batches are hardly faster, and would delay the report of an invalid
+/// record.
 const BATCH: ImportLimits = ImportLimits {
     records: 2_000,
     bytes: 8 << 20,

@@ -61,8 +61,8 @@ impl Default for CartAbandonmentDelay {
     }
 }
 
-/// Records abandoned carts until `stop` is cancelled. Every node runs this. The lock on the
-/// organization ensures that only one node records a cart.
+/// Records abandoned carts until `stop` is cancelled. Every node runs this function. The lock on
+/// the organization ensures that only one node records a cart.
 pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
     let pause = delay(&service).clamp(MIN_PAUSE, MAX_PAUSE);
     let mut ticks = tokio::time::interval(pause);

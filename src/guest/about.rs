@@ -60,8 +60,8 @@ impl ManualSubject {
     }
 }
 
-/// Returns whether a manual is hidden because the stay is over: it is about the door or the
-/// network, and no `relative_date` rule sets its end.
+/// Returns whether a manual is hidden because the stay is over. This is the case for a manual about
+/// the door or the network, unless a `relative_date` rule sets the end of its visibility.
 pub(super) fn is_over(icon_name: Option<&str>, rules: &[VisibilityRule], phase: Phase) -> bool {
     let is_secret = matches!(
         ManualSubject::of_icon(icon_name),

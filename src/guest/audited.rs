@@ -1,4 +1,4 @@
-//! Submissions in the audit log. The entries do not name the guest, because they are stored for
+//! Submissions in the audit log. The entries do not name the guest, because the log is stored for
 //! longer than the guest's data.
 
 use engine::audit::{AuditedObject, id};

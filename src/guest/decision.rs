@@ -1,5 +1,5 @@
-//! Decisions on a submission: staff approve it, or ask for changes to some of its steps (rules:
-//! submissions#reviews).
+//! Decisions on a submission: staff approve the submission, or ask for changes to some of its steps
+//! (rules: submissions#reviews).
 
 use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
@@ -11,7 +11,7 @@ use super::flags::StoredFlag;
 use super::openness::StayStage;
 use super::precheckin::PrecheckinStatus;
 
-/// The last submission of a stay's guest, and the decision of staff on it.
+/// The last submission of a stay's guest, and the decision of staff on this submission.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct StoredSubmission {
     pub status: PrecheckinStatus,

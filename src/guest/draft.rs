@@ -1,5 +1,5 @@
 //! Unsaved settings of a portal and of its branding, which a preview shows instead of the saved
-//! ones.
+//! settings.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -119,7 +119,7 @@ impl PreviewDraft {
         self.portal.as_ref()?.fields().branding_id.into_sent()?
     }
 
-    /// Applies the draft's settings to a portal, and links its texts.
+    /// Applies the draft's settings to a portal, and lets the portal refer to the draft's texts.
     pub fn apply_to_portal(&self, portal: &mut Portal) {
         let Some(sent_fields) = &self.portal else {
             return;
@@ -134,7 +134,7 @@ impl PreviewDraft {
         fields.apply(portal);
     }
 
-    /// Applies the draft's settings to a branding, and links its text.
+    /// Applies the draft's settings to a branding, and lets the branding refer to the draft's text.
     pub fn apply_to_branding(&self, branding: Option<&mut Branding>) {
         let (Some(sent_fields), Some(branding)) = (&self.branding, branding) else {
             return;
@@ -145,7 +145,7 @@ impl PreviewDraft {
         callout.link(&mut branding.callout_message_id, CALLOUT);
     }
 
-    /// Lists the texts of the draft with the ids that link them.
+    /// Lists the texts of the draft, each with the id by which a field refers to it.
     pub fn texts(&self) -> impl Iterator<Item = (Uuid, String)> {
         let portal = self
             .portal

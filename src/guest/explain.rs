@@ -1,6 +1,6 @@
-//! The operation `explainGuestView`: which portal serves a stay, and why its guest gets each step
-//! and each manual, or not. Each explanation names the one rule that decided. The rules are in
-//! `scopes/resolution.rs`, `precheck/targeting.rs` and `manuals/visibility.rs`.
+//! The operation `explainGuestView`: which portal serves a stay, and why the guest gets or does not
+//! get each step and each manual. Each explanation names the one rule that decided. The rules are
+//! in `scopes/resolution.rs`, `precheck/targeting.rs` and `manuals/visibility.rs`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -119,7 +119,7 @@ pub(crate) struct Reason {
     pub key: &'static str,
     /// For people.
     pub message: String,
-    /// Deciding values of the stay and the rule; absent where the key is enough.
+    /// Values of the stay and of the rule that led to the decision; absent if the key is enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,
 }
@@ -376,7 +376,7 @@ struct TextsOfGuest {
 }
 
 impl TextsOfGuest {
-    /// Reads the linked texts. `others` are texts besides the linked ones that may contain
+    /// Reads the texts with the ids `linked`. `others` are further texts that may contain
     /// placeholders of custom fields.
     fn load<'t>(
         context: &mut Context<'_, '_>,
@@ -528,7 +528,8 @@ fn closest_assignments(
     Ok(assigned)
 }
 
-/// Returns the reason why a stay gets no steps and no manuals at all; `None` if it can get them.
+/// Returns the reason why a stay gets no steps and no manuals at all; `None` if the stay can get
+/// some.
 fn stay_refusal(stay: &Stay) -> Option<Reason> {
     if stay.is_cancelled() {
         return Some(Reason::new("cancelled", "The reservation is cancelled."));

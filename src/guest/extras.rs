@@ -62,7 +62,7 @@ pub struct ExtraView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CartItem {
-    /// Id of the extra, as the guest view has it.
+    /// Id of the extra, from `extras` of the guest's view.
     pub upsell_id: Uuid,
     /// Quantity of the extra, from 1 to 99.
     #[schemars(range(min = 1, max = 99))]

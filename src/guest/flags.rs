@@ -56,7 +56,7 @@ pub(crate) struct FlagView {
     pub kind: FlagKind,
     /// Question id for `answer`, check name for `check`, else null.
     pub key: Option<String>,
-    /// The reason in words.
+    /// The reason for the flag, as a sentence.
     pub message: String,
 }
 

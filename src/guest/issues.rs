@@ -67,7 +67,7 @@ struct ListOwnIssues {
     token: String,
 }
 
-/// The response of a report: the issue that was made from it.
+/// The response to the report of an issue.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab" }))]
 struct ReportedIssue {

@@ -107,7 +107,7 @@ pub(crate) struct DoorCode {
 pub(crate) struct RegisteredPass {
     /// The organization of the stay.
     pub organization: Uuid,
-    /// The stay, which is the serial number of the pass.
+    /// The id of the stay, which is also the serial number of the pass.
     pub reservation: Uuid,
     /// The token of the stay.
     pub token: String,

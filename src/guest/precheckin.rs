@@ -648,9 +648,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Compares with the rule (rules: submissions#status, 2). A submission that waits for no
-        /// other system is approved at once in two cases: the portal's manual review is off, or the
-        /// stay has steps that can flag the submission and none of them does.
+        /// Compares `outcome` with the rule (rules: submissions#status, 2). A submission that waits
+        /// for no other system is approved at once in two cases: the portal's manual review is off,
+        /// or the stay has steps that can flag the submission and none of them does.
         #[test]
         fn approval_agrees_with_the_sentences(is_waiting: bool, is_reviewed: bool, has_reviewable: bool, is_flagged: bool) {
             let input = ReviewInput { is_waiting, is_reviewed, has_reviewable, is_flagged };

@@ -43,7 +43,7 @@ use crate::words::in_language;
 /// Creates a link to the page of a portal's guest.
 pub(crate) const CREATE_PORTAL_PREVIEW: OperationName<PreviewLink> =
     OperationName::new("createPortalPreview");
-/// Returns the view of a portal's guest.
+/// Returns the view of a portal's guest without storing a preview.
 pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
     OperationName::new("previewGuestView");
 

@@ -73,7 +73,7 @@ pub(super) struct ProgressReport {
     /// The identity checks that the report raised.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// The messages of the report for the team.
+    /// The sentences of the report for the team. Each of them flags the submission.
     #[serde(default)]
     pub flags: Vec<String>,
     /// The checks that flag the submission, by the step's policy at the time of the report.

@@ -49,7 +49,7 @@ pub(crate) struct ServingPortal {
     pub id: Option<Uuid>,
     /// Name of the portal.
     pub name: Option<String>,
-    /// The rule that selected it.
+    /// The rule that selected the portal.
     pub reason: Reason,
 }
 

@@ -63,7 +63,7 @@ store::statements! {
     GONE = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
 }
 
-/// A registered pass, and the state of its organization.
+/// A registered pass, and the revisions of its organization.
 pub(crate) struct RegisteredPassState {
     pub pass: RegisteredPass,
     /// The revisions of configuration and records. While they are unchanged, only the passage of

@@ -167,7 +167,7 @@ pub(crate) struct PrecheckinSubmission {
     /// Time of the staff's decision on the last submission. Null before the decision, and if the
     /// submission was approved without review.
     pub decided_at: Option<Moment>,
-    /// Name of the deciding member or API key.
+    /// Name of the member or API key that decided.
     pub decided_by: Option<String>,
     /// Message of the last request for changes.
     pub message: Option<String>,

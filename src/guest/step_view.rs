@@ -47,7 +47,7 @@ pub struct StepView {
     /// Text to agree to and its heading, for an agreement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementView>,
-    /// Visible questions, for additional questions.
+    /// Questions that the guest sees, for additional questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<Vec<QuestionView>>,
     /// Saved answers, if any. For additional questions it is absent, because `questions` has the

@@ -36,7 +36,7 @@ pub(super) struct Submission {
     /// Time of the staff's decision on the last submission. Null before the decision, and if the
     /// submission was approved without review.
     decided_at: Option<Moment>,
-    /// Name of the deciding member or API key.
+    /// Name of the member or API key that decided.
     decided_by: Option<String>,
     /// Message of the last request for changes.
     message: Option<String>,

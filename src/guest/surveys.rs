@@ -88,7 +88,7 @@ struct CategoryRatings {
     checkin: Option<u8>,
 }
 
-/// The response of a review: the stored review.
+/// The response to an answered survey: the review that was stored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab" }))]
 struct GivenReview {

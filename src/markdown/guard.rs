@@ -22,7 +22,7 @@ pub(super) struct EscapedText {
 }
 
 /// Escapes all special characters of a text that are not formatting. `is_marked` gets the name of
-/// an element and returns whether its tags are shown as marked text.
+/// an element and returns whether its tags are shown as text in a `<mark>` element.
 pub(super) fn escape_unformatted(text: &str, is_marked: &dyn Fn(&str) -> bool) -> EscapedText {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut escaper = Escaper {
@@ -325,8 +325,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds an HTML tag unchanged, or as marked text if guests would not see its element. Returns
-    /// the number of bytes that were read.
+    /// Adds an HTML tag unchanged, or as text in a `<mark>` element if `is_marked` returns true for
+    /// its name. Returns the number of bytes that were read.
     fn tag(&mut self, tag: &Tag<'_>) -> usize {
         if !self.elements.contains(&tag.name) {
             self.elements.push(tag.name.clone());

@@ -14,8 +14,9 @@ use super::tags;
 /// A function that appends a text to a string as escaped HTML.
 type Escape = fn(&str, &mut String);
 
-/// Returns a text as HTML, in which each number with punctuation is isolated. `language` is the
-/// language of the text, if it is known.
+/// Returns a text as HTML. If the text may be displayed from right to left, each number with
+/// punctuation is in an element with `dir="ltr"`. `language` is the language of the text, if it is
+/// known.
 pub(super) fn plain(text: &str, language: Option<&str>) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 8);
     if needs_isolation(text, language) {
@@ -26,7 +27,8 @@ pub(super) fn plain(text: &str, language: Option<&str>) -> String {
     html
 }
 
-/// Isolates the numbers in the texts of sanitized HTML. Tags do not change.
+/// Puts each number with punctuation into an element with `dir="ltr"`, if the sanitized HTML may be
+/// displayed from right to left. The tags of the HTML do not change.
 pub(super) fn in_html(html: String, language: Option<&str>) -> String {
     if !needs_isolation(&html, language) {
         return html;

@@ -58,7 +58,7 @@ static SAFE: LazyLock<Builder<'static>> = LazyLock::new(|| {
     builder
 });
 
-/// The names of the harmless elements.
+/// The names of the HTML elements that the sanitizer does not remove.
 static HARMLESS_ELEMENTS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SAFE.clone_tags());
 
 /// The level of the topmost headings of a manual.
@@ -66,9 +66,9 @@ const FIRST_HEADING: u32 = 3;
 /// The level of the deepest headings of HTML.
 const LAST_HEADING: u32 = 6;
 
-/// Renders Markdown as HTML. Tags and attributes that are not on the list of harmless ones are
-/// removed. Returns `None` if nothing visible remains. `language` is the language of the text, if
-/// it is known.
+/// Renders Markdown as HTML. Removes all tags and attributes that are not known to be harmless.
+/// Returns `None` if nothing visible remains. `language` is the language of the text, if it is
+/// known.
 #[must_use]
 pub fn to_html(text: &str, language: Option<&str>) -> Option<String> {
     to_html_with(text, &[], language)
@@ -83,8 +83,8 @@ pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Op
     rendered(&markdown, values, language)
 }
 
-/// Renders Markdown as HTML for the author of the text. Tags that are dropped for guests are shown
-/// as marked text.
+/// Renders Markdown as HTML for the author of the text. A tag that guests do not see is shown as
+/// text in a `<mark>` element.
 #[must_use]
 pub fn to_marked_html(text: &str) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));
@@ -95,7 +95,7 @@ pub fn to_marked_html(text: &str) -> Option<String> {
     )
 }
 
-/// Returns a text as HTML that shows it unchanged. `language` is the language of the text, if it is
+/// Returns HTML that shows a text unchanged. `language` is the language of the text, if it is
 /// known.
 #[must_use]
 pub fn plain(text: &str, language: Option<&str>) -> String {

@@ -1,4 +1,5 @@
-//! Finds HTML tags in a text. Decides which of them are HTML, and which are text that a host typed.
+//! Finds the HTML tags in a text, and tells them from similar text that a host typed, such as the
+//! password `<b3ach>`.
 
 use std::fmt::Write as _;
 

@@ -24,7 +24,7 @@ pub use plural::Plural;
 /// A message to the user: a heading, and a sentence that explains it or names the next action.
 pub type Notice = (&'static str, &'static str);
 
-/// The label of a field or of a value. The field or value has a name in the interface.
+/// The label of a field or of a value, which is found by the name that the interface uses.
 #[derive(Debug)]
 pub struct Label {
     /// The label. `None` in English if the label is derived from the name.

@@ -65,7 +65,7 @@ struct FileAddress {
     file: Uuid,
     /// The time from which the address is no longer valid, in Unix seconds.
     expires: i64,
-    /// Whether a browser shows a picture instead of saving it.
+    /// Whether a browser that opens the address shows a picture. Otherwise it saves every file.
     is_view: bool,
     signature: String,
 }
@@ -97,7 +97,8 @@ pub(crate) fn with_addresses(
         .collect()
 }
 
-/// Returns a file with an address for its guest. A browser shows a picture instead of saving it.
+/// Returns a file with an address for the guest who uploaded it. A browser that opens the address
+/// shows a picture, and saves any other file.
 pub(super) fn with_address(context: &Context<'_, '_>, file: &GuestFile) -> Result<AddressedFile> {
     address(context, file, true)
 }

@@ -26,7 +26,7 @@ store::statements! {
     /// Inserts a file.
     INSERT_FILE = "insert into guest_file (organization_id, id, reservation_id, step_id, key, created_at, due_at, doc, size)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    /// Sums the bytes of the files of a stay, and of its organization.
+    /// Sums the bytes of the files of a stay, and of all files of its organization.
     STORED_BYTES = "select cast(coalesce(sum(case when reservation_id = ?2 then size end), 0) as bigint),
         cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
     /// Queues a key for removal. No row has this key, so only its bytes are deleted.
