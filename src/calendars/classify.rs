@@ -224,9 +224,9 @@ fn name_in_description(description: &str) -> Option<String> {
     })
 }
 
-/// Returns the text if it looks like a person's name. It must have at least `min_words` words, and
-/// all must consist of letters. Each begins with a capital letter if its script has capitals. None
-/// of them may be in the lists of words above.
+/// Returns the text if it looks like a person's name. The text must have at least `min_words`
+/// words, all of letters. Each word begins with a capital letter if its script has capitals. No
+/// word may be in the lists of words above.
 fn person_name(text: &str, min_words: usize) -> Option<String> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -1,5 +1,5 @@
-//! The HTTP client that fetches calendar files. It limits the size of a file and the time of a
-//! fetch. Like the client for webhooks, it refuses private addresses.
+//! The HTTP client that fetches calendar files. The client limits the size of a file and the time
+//! of a fetch. Like the client for webhooks, it refuses private addresses.
 
 use std::time::Duration;
 

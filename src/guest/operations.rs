@@ -308,7 +308,7 @@ fn stay(context: &mut Context<'_, '_>, input: GetStay) -> Result<GuestView> {
 }
 
 /// Builds the view of a stay at the time `at`, or at the current time without `at`. A view at the
-/// current time is cached until the time at which it changes.
+/// current time is cached until the next time at which the view changes.
 pub(super) fn view_at(
     context: &mut Context<'_, '_>,
     stay: Stay,

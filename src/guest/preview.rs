@@ -120,7 +120,7 @@ struct CreatePreview {
     branding: Field<DraftFields<BrandingFields>>,
 }
 
-/// A preview's address and its end.
+/// The address of a preview, and the time at which the preview expires.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "url": "https://stay.example.com/stay/pv_kq3…", "expiresAt": "2026-11-21T10:30:00.000Z" }))]
@@ -470,8 +470,8 @@ pub(super) fn flat(
     Ok(StayFlat::served_by(portal, id, property))
 }
 
-/// Builds an invented flat for an organization without flats. It has the portal's name, and nothing
-/// is assigned to it.
+/// Builds an invented flat for an organization without flats. The flat has the portal's name, and
+/// nothing is assigned to the flat.
 fn invented_flat(context: &Context<'_, '_>, portal: &portals::Portal) -> Property {
     let settings = &context.organization.settings;
     Property {

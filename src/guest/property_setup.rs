@@ -37,15 +37,15 @@ struct ReadPropertySetup {
 pub(crate) struct PropertySetup {
     /// The portal that serves the property.
     pub portal: ServingPortal,
-    /// The steps that reach the property, in guest order, inactive ones too. Whether a guest gets
-    /// one depends on the stay.
+    /// The steps that are assigned to the property, in guest order, including inactive steps. The
+    /// stay decides whether a guest gets a step.
     pub steps: Vec<ReachingStep>,
 }
 
 /// The portal of a property, and the assignment that selects it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ServingPortal {
-    /// Id of the portal; null where none serves the property.
+    /// Id of the portal; null if no portal serves the property.
     pub id: Option<Uuid>,
     /// Name of the portal.
     pub name: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct ServingPortal {
     pub reason: Reason,
 }
 
-/// A step that reaches a property.
+/// A step that is assigned to a property, directly or through its group, tags or portal.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReachingStep {
@@ -63,7 +63,7 @@ pub(crate) struct ReachingStep {
     pub nickname: String,
     /// Type of the step.
     step_type: StepType,
-    /// Whether portals show it.
+    /// Whether portals show the step.
     pub is_active: bool,
 }
 

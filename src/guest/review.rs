@@ -128,8 +128,8 @@ struct RequestChanges {
     id: Uuid,
     /// Message that the guest reads unchanged, on what to change: 1 to 2000 characters, not blank.
     message: Note2000,
-    /// Ids of the steps to reopen, each once; the others stay as they are. A step that the guest
-    /// does not get is a 404.
+    /// Ids of the steps to reopen, each once; all other steps stay as they are. A step that the
+    /// guest does not get is a 404.
     #[schemars(length(min = 1, max = 200))]
     step_ids: Vec<Uuid>,
 }

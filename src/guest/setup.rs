@@ -33,13 +33,13 @@ use crate::translations::{self, Texts, has_placeholders};
 
 /// The configuration for the guests of a flat, in one language.
 pub(super) struct GuestSetup {
-    /// The flat; `None` where the stay has none.
+    /// The flat; `None` if the stay has no flat.
     pub flat: Option<Arc<StayFlat>>,
     pub language: String,
-    /// The branding of the portal. It is the organization's default where the portal has none, or
-    /// where there is no portal.
+    /// The branding of the portal. Without a portal, or for a portal without a branding, this is
+    /// the organization's default branding.
     pub branding: Option<Branding>,
-    /// The host of the branding's domain; `None` where guests use the public URL.
+    /// The host of the branding's domain; `None` if guests use the public URL.
     pub domain: Option<String>,
     /// Whether the setup includes inactive items.
     pub which: SetupScope,

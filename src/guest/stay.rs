@@ -23,7 +23,7 @@ pub(crate) struct Stay {
     pub id: Uuid,
     /// The reservation, completed with facts about its guest ([`recognition::complete`]).
     pub reservation: Reservation,
-    /// The flat; `None` while the reservation has none.
+    /// The flat; `None` while the reservation has no flat.
     pub flat: Option<Arc<StayFlat>>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct StayFlat {
 }
 
 impl Stay {
-    /// Loads a stay; 404 where there is no such reservation.
+    /// Loads a stay; 404 if the reservation does not exist.
     pub(crate) fn load(context: &mut Context<'_, '_>, id: Uuid) -> Result<Self> {
         let mut reservation = reservation(context, id)?;
         recognition::complete(context, id, &mut reservation, RecognitionNeeds::BOTH)?;
@@ -201,7 +201,7 @@ fn time_on_clock(day: Date, time: Time, zone: &TimeZone) -> Time {
     }
 }
 
-/// Reads the reservation of a stay; 404 where there is none.
+/// Reads the reservation of a stay; 404 if the reservation does not exist.
 pub(crate) fn reservation(context: &mut Context<'_, '_>, id: Uuid) -> Result<Reservation> {
     record_as(context, RecordKind::Reservation, id)?.ok_or_else(|| Error::not_found("Stay"))
 }

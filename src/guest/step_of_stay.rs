@@ -20,7 +20,7 @@ pub(super) struct StepOfStay {
     pub step: Arc<Step>,
     /// The data stored for the step.
     pub stored: StoredAnswers,
-    /// The number of guests besides the one who booked; `None` where it is unknown.
+    /// The number of guests besides the guest who booked; `None` if this number is unknown.
     pub other_guests: Option<u32>,
     /// Whether the service can store files.
     pub has_storage: bool,

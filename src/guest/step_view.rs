@@ -1,4 +1,4 @@
-//! Steps, questions and agreements in the guest's view, and the texts that they link.
+//! Steps, questions and agreements in the guest's view, and the ids of their texts.
 
 use std::ops::Not;
 
@@ -57,16 +57,16 @@ pub struct StepView {
     /// Fields each guest must fill, for guest details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_fields: Option<Vec<String>>,
-    /// Guests of whom a required field is required, by field; absent where no field has such a
-    /// rule.
+    /// For each required field that not every guest must fill: the guests who must fill it. Absent
+    /// if there is no such field.
     #[serde(default, skip_serializing_if = "GuestFieldRules::is_empty")]
     pub guest_field_rules: GuestFieldRules,
     /// Number of other guests, for details of other guests; null if the reservation has no such
     /// number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_guests: Option<Option<u32>>,
-    /// Whether the guest must sign, for an agreement: with their name, or elsewhere where it has no
-    /// text.
+    /// Whether the guest must sign the agreement: with their name, or elsewhere if the agreement
+    /// has no text here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_signature_required: Option<bool>,
     /// Time of acceptance, for accepted agreements.

@@ -58,7 +58,7 @@ pub(super) struct StoredAnswers {
     pub saved: Option<SavedAnswers>,
     /// The files that the guest uploaded in the step, oldest first.
     pub files: Vec<GuestFile>,
-    /// The last report of another system, where that system carries out the step.
+    /// The last report of another system about the step; `None` without a report.
     pub report: Option<ProgressReport>,
     /// The time of the last report.
     pub reported_at: Option<Moment>,

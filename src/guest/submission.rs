@@ -49,7 +49,7 @@ pub(super) struct Submission {
     messages: Vec<Message>,
 }
 
-/// A step, its answers, and how to act on them.
+/// A step, its answers, and the settings by which the platform acts on the answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SubmittedStep {

@@ -39,7 +39,7 @@ struct GiveReview {
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
     /// The survey: `checkin` is open from check-in to check-out, `checkout` from the day of
-    /// check-out to 14 days after it. Each is answered once.
+    /// check-out to 14 days after it. A guest can answer each survey once.
     kind: SurveyKind,
     /// The rating as a whole, from 1 to 5.
     #[schemars(range(min = 1, max = 5))]

@@ -37,7 +37,7 @@ use crate::words::in_language;
 pub struct GuestView {
     /// The stay.
     pub reservation: StayView,
-    /// The flat, once it is known.
+    /// The flat; null while the stay has no flat.
     pub property: Option<PropertyView>,
     /// The portal that serves the flat.
     pub portal: Option<PortalView>,

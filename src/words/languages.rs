@@ -55,7 +55,8 @@ const OWN_NAMES: [(&str, &str); 50] = [
     ("uk", "Українська"),
 ];
 
-/// Names of regional or script variants of a language, where they differ from the language's name.
+/// Names of regional and script variants of languages. A variant that is not in this list has the
+/// name of its language.
 const OWN_NAMES_OF_REGIONS: [(&str, &str); 7] = [
     ("en-GB", "English (UK)"),
     ("en-US", "English (US)"),

@@ -1,8 +1,9 @@
-//! Background work that tells the platform when a charge is due, and when a paid deposit is to be
+//! Background work that tells the platform when a charge is due, and when a paid deposit must be
 //! released.
 //!
 //! Every node runs this work. One transaction locks the organization, records the notice in the
-//! list of guests' changes and marks the charge. So only one node sends a notice, and only once.
+//! list of guests' changes, and stores in the charge that the notice was sent. So only one node
+//! sends a notice, and only once.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Charges of stays: fees, damage waivers and deposits.
 //!
-//! This service moves no money. A submission writes charges in its own transaction
+//! This service moves no money. The transaction of a submission also writes the charges
 //! (`submission_charges.rs`). The platform reads the charges, collects the money, and reports each
-//! outcome (`operations.rs`). When a charge is due, or a paid deposit is to be released, the list
-//! of guests' changes gets one entry (`charge_notices.rs`).
+//! outcome (`operations.rs`). When a charge is due, or a paid deposit must be released, the list of
+//! guests' changes gets one entry (`charge_notices.rs`).
 
 mod charge;
 mod charge_notices;

@@ -1,4 +1,4 @@
-//! The operations that list charges, and the one with which the platform reports an outcome.
+//! The operations that list charges, and the operation with which the platform reports an outcome.
 
 use engine::access::Permission;
 use engine::context::Context;
@@ -65,7 +65,7 @@ struct ReportCharge {
     /// Id of the organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the charge; an unknown one is a 404.
+    /// Id of the charge; an unknown id is a 404.
     charge_id: Uuid,
     /// The outcome: `paid`, `failed`, or `released` for a deposit that is paid. 409 if the charge
     /// can no longer have this outcome.

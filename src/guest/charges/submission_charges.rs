@@ -100,7 +100,8 @@ pub(in crate::guest) fn save_submission_charges(
 /// Returns the charges that a step requires.
 fn of_step(stay_step: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<RequestedCharge> {
     let step = &stay_step.step;
-    // If the platform has reported the step as completed, it has collected the payment as well.
+    // If the platform has reported the step as completed, the platform has also collected the
+    // payment, so no new charge is written.
     let is_settled = stay_step
         .stored
         .report

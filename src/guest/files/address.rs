@@ -49,7 +49,7 @@ store::statements! {
         where f.organization_id = ?1 and f.id = ?2 and o.erased_at is null";
 }
 
-/// A file with an address that opens it.
+/// A file, and an address from which a browser can fetch its bytes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AddressedFile {
@@ -65,7 +65,8 @@ struct FileAddress {
     file: Uuid,
     /// The time from which the address is no longer valid, in Unix seconds.
     expires: i64,
-    /// Whether a browser that opens the address shows a picture. Otherwise it saves every file.
+    /// Whether a browser that opens the address shows a picture. Otherwise the browser saves every
+    /// file.
     is_view: bool,
     signature: String,
 }

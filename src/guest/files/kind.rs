@@ -1,7 +1,7 @@
-//! Detects the media type of a file by its first bytes. The sender's claims and the later bytes of
-//! the file do not matter.
+//! Detects the media type of a file by its first bytes. The media type that the sender states and
+//! the later bytes of the file are ignored.
 
-/// The accepted kinds of files, in words.
+/// The accepted kinds of files, as a phrase for messages.
 pub(super) const ACCEPTED_FILE_TYPES: &str = "a JPEG, PNG, WebP, HEIC or PDF file";
 
 /// The brands that mark a HEIC image.
@@ -39,7 +39,7 @@ pub(super) fn detect_media_type(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns the extensions of a media type. The first is the usual one.
+/// Returns the file extensions of a media type, the usual extension first.
 fn extensions(content_type: &str) -> &'static [&'static str] {
     match content_type {
         "image/jpeg" => &["jpg", "jpeg", "jpe", "jfif"],

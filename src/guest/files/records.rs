@@ -178,7 +178,8 @@ pub(super) fn insert(
     )
 }
 
-/// Returns the number of bytes that the files of a stay use, and those of its organization.
+/// Returns the number of bytes that the files of a stay use, and the number for all files of its
+/// organization.
 pub(super) fn used_upload_bytes(
     context: &mut Context<'_, '_>,
     reservation: Uuid,

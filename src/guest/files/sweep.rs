@@ -31,7 +31,8 @@ use crate::records::{Property, RecordKind, Reservation, record_as, records_as};
 
 /// Time between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Maximum time between two checks of a file's retention, because the dates of its stay may change.
+/// Maximum time between two checks of a file's retention. Frequent checks are needed, because the
+/// dates of the stay may change.
 const MAX_CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 /// Number of rows or keys that one transaction processes.
 const BATCH_SIZE: usize = 100;
