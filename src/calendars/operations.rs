@@ -61,8 +61,9 @@ impl JsonSchema for FeedUrl {
 struct CreateCalendarFeed {
     /// Id of the property whose bookings the calendar has.
     property_id: Uuid,
-    /// Address of the calendar in the iCalendar format: an https URL without a user name or
-    /// password whose host is not private or loopback. It is a secret; no read returns it.
+    /// Address of the calendar in the iCalendar format: an https URL without a user name and a
+    /// password. Its host must not be private or loopback. The address is a secret, so no read
+    /// returns it.
     url: FeedUrl,
     /// Channel of the feed's reservations, such as `airbnb`. Rules of steps and manuals refer to
     /// the channel.

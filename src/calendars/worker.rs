@@ -1,8 +1,7 @@
 //! The worker that fetches feeds in the background and on request, and applies their events.
 //!
-//! Of several nodes, only the one with the lease on a feed's row fetches the feed. The worker
-//! fetches and parses the file outside of any transaction. Then one transaction applies all changes
-//! of the feed, or none.
+//! Only the node with the lease on a feed's row fetches the feed. The worker fetches and parses the
+//! file outside of any transaction. Then one transaction applies all changes of the feed, or none.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock, Weak};

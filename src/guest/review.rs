@@ -196,7 +196,7 @@ pub(crate) struct ReviewedSubmission {
 pub(crate) struct ReviewedStep {
     pub id: Uuid,
     pub step_type: StepType,
-    /// Title for the guest, in the language asked for.
+    /// Title for the guest, in the requested language.
     pub title: String,
     /// Whether the guest gets the step now.
     pub is_shown: bool,
@@ -248,7 +248,7 @@ pub(crate) enum GivenAnswers {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReviewedQuestion {
     pub question_id: Uuid,
-    /// Question text, in the language asked for.
+    /// Question text, in the requested language.
     pub question: Option<String>,
     pub kind: QuestionKind,
     /// Chosen options.

@@ -95,7 +95,7 @@ impl Stay {
             .unwrap_or(TimeZone::UTC)
     }
 
-    /// Returns the number of guests besides the one who booked; `None` if the reservation has no
+    /// Returns the number of guests besides the guest who booked; `None` if the reservation has no
     /// number of guests.
     pub(crate) fn other_guests(&self) -> Option<u32> {
         let Reservation {

@@ -2,8 +2,8 @@
 //!
 //! Guests have submitted pre-check-ins, have to repeat an identity check or to sign a contract, owe
 //! charges, or have extras in a cart. One stay was extended after its pre-check-in was approved.
-//! One guest accepted an agreement whose text has changed since then. The requests are those that a
-//! guest and the platform would send.
+//! One guest accepted an agreement whose text has changed since then. The demo sends the requests
+//! that guests, staff and the platform would send.
 
 use jiff::ToSpan as _;
 use jiff::civil::Date;

@@ -55,7 +55,7 @@ store::statements! {
     /// Selects files whose retention is due for a check.
     DUE = "select f.organization_id, f.id from guest_file f join organization o on o.id = f.organization_id
         where f.due_at <= ?1 and o.erased_at is null order by f.due_at limit ?2";
-    /// Selects those of the given files that are still due, with their stays.
+    /// Selects those of the given files whose check is still due, with their stays.
     DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1 and id = any(?2) and due_at <= ?3";
     /// Sets the time of a file's next check.
     SET_NEXT_CHECK = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
