@@ -113,6 +113,37 @@ async fn incomplete_requests_use_bounded_memory() {
         .data();
 }
 
+/// A budget of 2 MiB allows 64 unfinished bodies, of which one address may have half.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_unfinished_bodies_is_limited() {
+    let limits = Limits {
+        incoming_bytes: 2 << 20,
+        space_timeout: Duration::from_secs(60),
+        ..Limits::default()
+    };
+    let app = App::on_sqlite_with_limits(&[], limits).await;
+    let begin = async || {
+        let mut stream = post(&app, "/oauth/register", "none", 100, 1).await;
+        let mut head = [0; 12];
+        let is_answered = timeout(Duration::from_secs(1), stream.read_exact(&mut head)).await;
+        (
+            is_answered.is_ok_and(|read| read.is_ok()).then_some(head),
+            stream,
+        )
+    };
+    let streams = join_all((0..40).map(|_| begin())).await;
+    let answers: Vec<_> = streams.iter().filter_map(|(head, _)| *head).collect();
+    assert_eq!(answers, [*b"HTTP/1.1 503"; 8]);
+    drop(streams);
+    let until = Instant::now() + SOON;
+    while begin().await.0.is_some() {
+        assert!(
+            Instant::now() < until,
+            "closed connections free their places"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_for_lack_of_memory_names_a_retry_time() {
     let limits = Limits {

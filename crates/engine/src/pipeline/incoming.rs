@@ -10,6 +10,10 @@
 //! waiting body was closed.
 //!
 //! A chunk counts as long as its memory is in use: its space is released when the chunk is dropped.
+//!
+//! The number of unfinished bodies is limited by the same rules, because each one also needs memory
+//! for its connection or stream. A body above this limit is refused at once: if it waited, it would
+//! need that memory meanwhile.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -33,9 +37,17 @@ use crate::error::Error;
 /// chunks would count almost nothing, although each uses memory.
 const CHUNK_OVERHEAD: u64 = 128;
 
-/// The bytes of bodies in memory, by sender.
+/// For each such part of the budget, one body may be unfinished. The part is larger than the memory
+/// of a stream outside the budget, which is about 11 KiB.
+const BYTES_PER_BODY: u64 = 32 << 10;
+
+/// The number of bodies that may be unfinished in the smallest budget.
+const MIN_BODIES: u64 = 64;
+
+/// The bytes of bodies in memory, and the number of unfinished bodies, by sender.
 pub struct Incoming {
     limit: u64,
+    max_bodies: u64,
     timeout: Duration,
     state: Mutex<IncomingState>,
     freed: Notify,
@@ -44,8 +56,45 @@ pub struct Incoming {
 
 #[derive(Default)]
 struct IncomingState {
+    bytes: Usage,
+    bodies: Usage,
+}
+
+/// How much of one limit is in use.
+#[derive(Default)]
+struct Usage {
     all: u64,
     shares: HashMap<Sender, u64>,
+}
+
+impl Usage {
+    /// Adds an amount, if the sender may use more of `limit`. Returns whether it was added.
+    fn take(&mut self, sender: Sender, amount: u64, limit: u64) -> bool {
+        let own = self.shares.get(&sender).copied().unwrap_or_default();
+        let has_space = match sender {
+            Sender::Address(_) => has_space(own, self.all, limit),
+            Sender::Organization(_) => own < limit.div_ceil(2),
+        };
+        if has_space {
+            *self.shares.entry(sender).or_default() += amount;
+            if matches!(sender, Sender::Address(_)) {
+                self.all += amount;
+            }
+        }
+        has_space
+    }
+
+    fn release(&mut self, sender: Sender, amount: u64) {
+        if matches!(sender, Sender::Address(_)) {
+            self.all -= amount;
+        }
+        if let Some(own) = self.shares.get_mut(&sender) {
+            *own -= amount;
+            if *own == 0 {
+                self.shares.remove(&sender);
+            }
+        }
+    }
 }
 
 /// The sender that a body is counted for.
@@ -64,6 +113,12 @@ struct ChunkReservation {
     bytes: u64,
 }
 
+/// The place of an unfinished body among those that are allowed.
+struct BodyReservation {
+    incoming: Arc<Incoming>,
+    sender: Sender,
+}
+
 /// A chunk of a body, and its reserved space.
 struct ReservedChunk {
     bytes: Bytes,
@@ -76,7 +131,7 @@ impl AsRef<[u8]> for ReservedChunk {
     }
 }
 
-/// Returns whether an address may use more bytes: its bytes must be fewer than the free bytes.
+/// Returns whether an address may use more: its own amount must be smaller than the free amount.
 const fn has_space(own: u64, all: u64, limit: u64) -> bool {
     own < limit.saturating_sub(all)
 }
@@ -102,11 +157,12 @@ pub fn out_of_memory(error: &(dyn std::error::Error + 'static)) -> Option<Error>
 
 impl Incoming {
     /// Creates a budget of `limit` bytes. A body waits for space up to `timeout`, all its chunks
-    /// together.
+    /// together. The budget also limits the number of unfinished bodies.
     #[must_use]
     pub fn new(limit: u64, timeout: Duration) -> Self {
         Self {
             limit,
+            max_bodies: (limit / BYTES_PER_BODY).max(MIN_BODIES),
             timeout,
             state: Mutex::default(),
             freed: Notify::new(),
@@ -117,7 +173,7 @@ impl Incoming {
     /// Returns the bytes in memory.
     #[must_use]
     pub fn used(&self) -> u64 {
-        self.state().all
+        self.state().bytes.all
     }
 
     /// Returns the number of bodies refused since the start.
@@ -130,8 +186,15 @@ impl Incoming {
     /// refused.
     pub fn counted(self: &Arc<Self>, sender: Sender, body: Body) -> (Body, Refusal) {
         let refusal = Refusal::default();
+        let place = if body.is_end_stream() {
+            BodyPlace::Finished
+        } else {
+            self.reserve_body(sender)
+                .map_or(BodyPlace::Refused, BodyPlace::Reserved)
+        };
         let body = Body::new(CountedBody {
             body,
+            place,
             incoming: self.clone(),
             sender,
             waiting: None,
@@ -142,25 +205,31 @@ impl Incoming {
         (body, refusal)
     }
 
-    fn take(self: &Arc<Self>, sender: Sender, bytes: u64) -> Option<ChunkReservation> {
-        let mut state = self.state();
-        let own = state.shares.get(&sender).copied().unwrap_or_default();
-        let has_space = match sender {
-            Sender::Address(_) => has_space(own, state.all, self.limit),
-            Sender::Organization(_) => own < self.limit.div_ceil(2),
-        };
-        if !has_space {
-            return None;
-        }
-        *state.shares.entry(sender).or_default() += bytes;
-        if matches!(sender, Sender::Address(_)) {
-            state.all += bytes;
-        }
-        Some(ChunkReservation {
-            incoming: self.clone(),
-            sender,
-            bytes,
-        })
+    fn reserve_body(self: &Arc<Self>, sender: Sender) -> Option<BodyReservation> {
+        self.state()
+            .bodies
+            .take(sender, 1, self.max_bodies)
+            .then(|| BodyReservation {
+                incoming: self.clone(),
+                sender,
+            })
+    }
+
+    fn reserve_chunk(self: &Arc<Self>, sender: Sender, bytes: u64) -> Option<ChunkReservation> {
+        self.state()
+            .bytes
+            .take(sender, bytes, self.limit)
+            .then(|| ChunkReservation {
+                incoming: self.clone(),
+                sender,
+                bytes,
+            })
+    }
+
+    fn refuse(&self, refusal: &Refusal) -> axum::Error {
+        refusal.0.store(true, Ordering::Relaxed);
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        axum::Error::new(NoSpace)
     }
 
     /// Returns a chunk with reserved space, or `None` if there is no space within `limit`.
@@ -174,7 +243,7 @@ impl Incoming {
         let reserved_space = async {
             loop {
                 let freed = self.freed.notified();
-                if let Some(reserved_space) = self.take(sender, size) {
+                if let Some(reserved_space) = self.reserve_chunk(sender, size) {
                     return reserved_space;
                 }
                 freed.await;
@@ -194,18 +263,14 @@ impl Incoming {
 
 impl Drop for ChunkReservation {
     fn drop(&mut self) {
-        let mut state = self.incoming.state();
-        if matches!(self.sender, Sender::Address(_)) {
-            state.all -= self.bytes;
-        }
-        if let Some(own) = state.shares.get_mut(&self.sender) {
-            *own -= self.bytes;
-            if *own == 0 {
-                state.shares.remove(&self.sender);
-            }
-        }
-        drop(state);
+        self.incoming.state().bytes.release(self.sender, self.bytes);
         self.incoming.freed.notify_waiters();
+    }
+}
+
+impl Drop for BodyReservation {
+    fn drop(&mut self) {
+        self.incoming.state().bodies.release(self.sender, 1);
     }
 }
 
@@ -220,9 +285,19 @@ impl Refusal {
     }
 }
 
+/// The place of a body among the unfinished bodies.
+enum BodyPlace {
+    Reserved(#[expect(dead_code, reason = "is released when it is dropped")] BodyReservation),
+    /// Too many bodies were unfinished when this body began. The next read fails.
+    Refused,
+    /// The body has ended.
+    Finished,
+}
+
 /// A body whose chunks are counted.
 struct CountedBody {
     body: Body,
+    place: BodyPlace,
     incoming: Arc<Incoming>,
     sender: Sender,
     /// A chunk that waits for space.
@@ -242,16 +317,19 @@ impl HttpBody for CountedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if matches!(self.place, BodyPlace::Refused) {
+            return Poll::Ready(Some(Err(self.incoming.refuse(&self.refusal))));
+        }
         loop {
             if let Some(waiting) = &mut self.waiting {
                 let chunk = ready!(waiting.as_mut().poll(context));
                 self.waiting = None;
                 self.time_left = self.time_left.saturating_sub(self.since.elapsed());
-                return Poll::Ready(Some(chunk.map(Frame::data).ok_or_else(|| {
-                    self.refusal.0.store(true, Ordering::Relaxed);
-                    self.incoming.refused.fetch_add(1, Ordering::Relaxed);
-                    axum::Error::new(NoSpace)
-                })));
+                return Poll::Ready(Some(
+                    chunk
+                        .map(Frame::data)
+                        .ok_or_else(|| self.incoming.refuse(&self.refusal)),
+                ));
             }
             match ready!(Pin::new(&mut self.body).poll_frame(context)) {
                 Some(Ok(frame)) => match frame.into_data() {
@@ -263,7 +341,10 @@ impl HttpBody for CountedBody {
                     }
                     Err(frame) => return Poll::Ready(Some(Ok(frame))),
                 },
-                other => return Poll::Ready(other),
+                other => {
+                    self.place = BodyPlace::Finished;
+                    return Poll::Ready(other);
+                }
             }
         }
     }
@@ -320,7 +401,10 @@ mod tests {
             "a slice keeps the memory of the whole chunk"
         );
         drop(slice);
-        assert_eq!((incoming.used(), incoming.state().shares.len()), (0, 0));
+        assert_eq!(
+            (incoming.used(), incoming.state().bytes.shares.len()),
+            (0, 0)
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -382,6 +466,41 @@ mod tests {
         );
         let tenant = Sender::Organization(Uuid::nil());
         assert!(incoming.clone().admit(tenant, size(1_000)).await.is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_unfinished_body_too_many_is_refused_at_once() {
+        let incoming = Arc::new(Incoming::new(0, TIMEOUT));
+        let begin = |sender| {
+            let never_ends = Body::from_stream(futures_util::stream::pending::<
+                Result<Bytes, std::convert::Infallible>,
+            >());
+            incoming.counted(sender, never_ends).0
+        };
+        let count = usize::try_from(MIN_BODIES / 2).unwrap();
+        let unfinished: Vec<Body> = (0..count).map(|_| begin(address(1))).collect();
+        let started = Instant::now();
+        let (body, refusal) = incoming.counted(address(1), Body::from("more"));
+        assert!(body.collect().await.is_err() && refusal.is_refused());
+        assert_eq!((started.elapsed(), incoming.refused()), (Duration::ZERO, 1));
+        let empty = incoming.counted(address(1), Body::empty()).0;
+        assert!(empty.collect().await.is_ok());
+        let other = begin(address(2));
+        drop(unfinished);
+        let unfinished: Vec<Body> = (0..count - 1).map(|_| begin(address(1))).collect();
+        assert_eq!(incoming.state().bodies.all, u64::try_from(count).unwrap());
+        drop((other, unfinished));
+        assert_eq!(incoming.state().bodies.all, 0);
+        assert!(incoming.state().bodies.shares.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_has_ended_leaves_its_place() {
+        let incoming = Arc::new(Incoming::new(1_000, TIMEOUT));
+        let (mut body, _refusal) = incoming.counted(address(1), Body::from("all"));
+        assert_eq!(incoming.state().bodies.all, 1);
+        assert!(body.frame().await.unwrap().is_ok() && body.frame().await.is_none());
+        assert_eq!(incoming.state().bodies.all, 0);
     }
 
     proptest! {
