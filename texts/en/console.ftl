@@ -361,7 +361,6 @@ begin-untranslated = Titles that are not translated
 begin-missing-in = { $what }: { $count } in { $language }
 begin-missing-payment-account = No payment account
 begin-missing-authenticate-account = No active account for background checks
-begin-lacks-something = A setting that it needs is missing
 
 ## submissions: Texts of submissions.
 

@@ -345,7 +345,6 @@ begin-untranslated = Títulos sin traducir
 begin-missing-in = { $what }: { $count } en { $language }
 begin-missing-payment-account = Falta una cuenta de cobro
 begin-missing-authenticate-account = Falta una cuenta activa para comprobar antecedentes
-begin-lacks-something = Falta algo por configurar
 
 submissions-submissions = Envíos
 submissions-about = Lo que los huéspedes han enviado antes de llegar; primero lo que más tiempo lleva esperando.

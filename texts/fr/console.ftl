@@ -345,7 +345,6 @@ begin-untranslated = Titres non traduits
 begin-missing-in = { $what } : { $count } en { $language }
 begin-missing-payment-account = Aucun compte d’encaissement
 begin-missing-authenticate-account = Aucun compte actif de vérification d’antécédents
-begin-lacks-something = Il manque un réglage
 
 submissions-submissions = Dossiers
 submissions-about = Ce que les voyageurs ont transmis avant l’arrivée, le plus ancien d’abord.

@@ -2,39 +2,6 @@
 
 include!(concat!(env!("OUT_DIR"), "/console.rs"));
 
-impl ConsoleAccessWords {
-    /// Returns the description of a permission, by the permission's name.
-    #[must_use]
-    pub fn permission(&self, name: &str) -> &'static str {
-        match name {
-            "view_properties" => self.view_properties,
-            "modify_properties" => self.modify_properties,
-            "view_guides" => self.view_guides,
-            "modify_guides" => self.modify_guides,
-            "modify_tasks" => self.modify_tasks,
-            "manage_organization" => self.manage_organization,
-            "view_reservations" => self.view_reservations,
-            "view_tasks" => self.view_tasks,
-            "view_devices" => self.view_devices,
-            "view_workflows" => self.view_workflows,
-            "view_analytics" => self.view_analytics,
-            _ => self.other_permission,
-        }
-    }
-}
-
-impl ConsoleBeginWords {
-    /// Returns the sentence for the setting that a step lacks. `key` names the setting.
-    #[must_use]
-    pub fn issue(&self, key: &str) -> &'static str {
-        match key {
-            "missing_payment_account" => self.missing_payment_account,
-            "missing_authenticate_account" => self.missing_authenticate_account,
-            _ => self.lacks_something,
-        }
-    }
-}
-
 impl ConsoleCalendarsWords {
     /// Returns the sentence for the reason why a calendar could not be fetched. Returns `None` for
     /// an unknown code.
@@ -131,18 +98,6 @@ impl ConsoleStaysWords {
             "stay_too_long" => self.c_length_at_least,
             "booking_source" | "verification_status" => self.c_lets,
             _ => self.c_rule,
-        }
-    }
-}
-
-impl ConsoleWebhooksWords {
-    /// Returns the label of a subscription's state. The list of subscriptions is filtered by it.
-    #[must_use]
-    pub fn state(&self, state: &str) -> &'static str {
-        match state {
-            "working" => self.working,
-            "failing" => self.failing,
-            _ => self.disabled,
         }
     }
 }
