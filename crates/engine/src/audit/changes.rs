@@ -35,10 +35,11 @@ const UPDATED_AT: &str = "updatedAt";
 pub struct Change {
     /// The name of the field.
     pub field: String,
-    /// The value before the change; null if there was none. For assignments: the removed ones.
+    /// The value before the change; null if there was none. For assignments: the removed
+    /// assignments.
     pub before: Value,
-    /// The value after the change; null if there is none. For assignments: the added ones. If both
-    /// values are null, the field was written, and its value is not shown.
+    /// The value after the change; null if there is none. For assignments: the added assignments.
+    /// If both values are null, the field was written, but its value is not shown.
     pub after: Value,
 }
 

@@ -534,7 +534,7 @@ pub struct Nothing {}
 #[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ById {
-    /// Id of the resource that is meant, as lists and creates give it.
+    /// Id of the resource. Lists and create operations return it.
     pub id: uuid::Uuid,
 }
 
