@@ -194,7 +194,7 @@ impl Access {
         Self::link_access(Credential::Guest { opens })
     }
 
-    /// Returns the access of a preview's link.
+    /// Returns the access of a person with the link to a preview.
     #[must_use]
     pub fn preview(opens: Uuid) -> Self {
         Self::link_access(Credential::Preview { opens })
@@ -277,8 +277,8 @@ impl Identified {
         }
     }
 
-    /// Returns a member who acts without an app, with the member's current permissions and
-    /// organization. Does not check whether the member may sign in.
+    /// Returns the caller for a member who acts without an app, with the member's current
+    /// permissions and organization. Does not check whether the member may sign in.
     #[must_use]
     pub fn member(
         id: Uuid,
@@ -557,8 +557,8 @@ fn stored<T: DeserializeOwned>(
     Ok(row.map(|row| row.get(0)).transpose()?.map(|Json(doc)| doc))
 }
 
-/// Reads an API key. `until` is the end of the grace period of a replaced token, or `None` for the
-/// newest token.
+/// Returns the caller in a row with an API key, or `None` if the key or its token has expired.
+/// `until` is the end of the grace period of a replaced token, or `None` for the newest token.
 fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option<Identified>> {
     let Json(key): Json<ApiKey> = row.get(1)?;
     let expiry = key.expires_at.map(|expiry| expiry.0);
@@ -582,7 +582,7 @@ fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option
     }))
 }
 
-/// Reads a member. Returns `None` if the member is not active.
+/// Returns the caller in a row with a member, or `None` if the member is not active.
 fn active_member(row: &Row) -> Result<Option<Identified>> {
     let Json(member): Json<Member> = row.get(1)?;
     if !member.is_active {

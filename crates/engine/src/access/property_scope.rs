@@ -37,7 +37,9 @@ impl PropertyScope {
         property.is_none_or(|id| self.covers(id))
     }
 
-    /// Returns the two parameters for a statement's condition `(?n or property_id = any(?m))`.
+    /// Returns the two parameters for a statement's condition `(?n or property_id = any(?m))`. `?n`
+    /// is true if the caller may access every property; otherwise `?m` lists the accessible
+    /// properties.
     #[must_use]
     pub fn parameters(&self) -> [Value; 2] {
         match self {

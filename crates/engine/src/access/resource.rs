@@ -31,7 +31,7 @@ impl Resource {
     }
 
     /// Returns whether a token for this resource is also valid for `other`: for the same resource,
-    /// or for one whose path is below this path.
+    /// or for a resource whose path is below the path of this resource.
     #[must_use]
     pub const fn includes(self, other: Self) -> bool {
         match self {

@@ -63,7 +63,7 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// Returns the value that was stored under this revision.
+    /// Returns the value of a key, or `None` unless the value was stored under this revision.
     pub(crate) fn get<V: Cacheable>(
         &self,
         organization: Uuid,
@@ -78,8 +78,8 @@ impl Cache {
         }
     }
 
-    /// Stores a value under the revision under which it was read. Replaces a value of another
-    /// revision.
+    /// Stores a value under the revision under which it was read. Replaces the earlier value of the
+    /// key, whatever its revision is.
     pub(crate) fn store<V: Cacheable>(
         &self,
         organization: Uuid,

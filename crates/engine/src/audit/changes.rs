@@ -22,8 +22,8 @@ const MAX_CHANGES: usize = 100;
 /// The field name of the entry that counts the changes that were left out.
 const REST: &str = "…";
 
-/// Fields that are not recorded as changes, because the audit entry has an id and a time in any
-/// case.
+/// Fields that are not recorded as changes, because every audit entry has the id of the object and
+/// the time of the write.
 const BOOKKEEPING: [&str; 3] = ["id", "createdAt", "updatedAt"];
 /// The field that every update of an object changes.
 const UPDATED_AT: &str = "updatedAt";
@@ -65,8 +65,8 @@ impl Change {
     }
 }
 
-/// Returns the changes of a create: the sent fields, with their values in the answer. If the answer
-/// lacks a field, the sent value is recorded if `tells` lists the field, and otherwise only the
+/// Returns the changes of a create: the sent fields, with their values in the answer. For a field
+/// that the answer lacks, returns the sent value if `tells` lists the field, and otherwise only the
 /// name.
 #[must_use]
 pub fn created<'s>(
@@ -88,9 +88,9 @@ pub fn created<'s>(
         .collect()
 }
 
-/// Returns the fields that differ, by name. An argument is `None` if the object does not exist. The
-/// result is `None` if nothing differs. It is empty if the object was created, deleted or updated,
-/// but no recorded field differs.
+/// Returns the fields that differ between two states of an object, sorted by name. A state is
+/// `None` if the object does not exist. Returns `None` if the states are equal. Returns an empty
+/// list if the object was created, deleted or updated, but no recorded field differs.
 #[must_use]
 pub fn difference(
     before: Option<&AuditedObject>,
@@ -208,8 +208,9 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Shortens a value to [`MAX_VALUE_BYTES`]. An overlong list is reduced to the items that the other
-/// list lacks, or else to its first items. The last item is then the number of omitted items.
+/// Shortens a value to [`MAX_VALUE_BYTES`]. Of a long list, keeps the first items that `other`
+/// lacks. If `other` lacks none, keeps the first items of the list. The last item of a shortened
+/// list is a text with the number of omitted items.
 fn cut(value: &Value, other: &Value) -> Value {
     if length(value) <= MAX_VALUE_BYTES {
         return value.clone();

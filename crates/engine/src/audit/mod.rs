@@ -4,8 +4,9 @@
 //! step of a successful write, in the write's transaction. Changes outside of operations, such as
 //! signing in, call the same [`write`].
 //!
-//! A row contains values of two groups of fields: the fields that the object's read returns, and
-//! the input fields that the operation lists. Of any other field, the row contains only the name.
+//! A row contains values of two groups of fields: the fields that the read operation of the object
+//! returns, and the input fields that the write operation lists. Of any other field, the row
+//! contains only the name.
 
 mod changes;
 mod row;
@@ -63,7 +64,8 @@ impl Audits {
     }
 
     /// Declares an operation that creates, changes or deletes the object that the input refers to.
-    /// The entry records the fields that differ. If none differs, no entry is written.
+    /// The entry records the fields that differ before and after the operation. If the object is
+    /// unchanged, no entry is written.
     #[must_use]
     pub const fn changes(reader: ObjectReader) -> Self {
         Self {
@@ -83,8 +85,8 @@ impl Audits {
         }
     }
 
-    /// Adds fields to record. Each is recorded with the value that was sent, or else with the value
-    /// in the answer.
+    /// Adds fields to record. Each field is recorded with the value that was sent, or else with the
+    /// value in the answer.
     #[must_use]
     pub const fn recording(mut self, fields: &'static [&'static str]) -> Self {
         self.recorded_fields = fields;
@@ -150,8 +152,8 @@ pub struct AuditedObject {
     pub shown: AuditFields,
     /// Secret fields. The entry contains the names of the changed fields, but never their values.
     pub withheld: AuditFields,
-    /// Unordered lists, of which the reader may load only the items that the operation concerns.
-    /// The entry records the added and removed items.
+    /// Unordered lists. The [`ObjectReader`] may load only the items that the operation adds or
+    /// removes. The entry records these items.
     pub sets: AuditFields,
 }
 

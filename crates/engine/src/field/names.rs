@@ -1,4 +1,4 @@
-//! Comparable forms of names and texts.
+//! Converts names and texts to the forms in which they are compared.
 
 /// Returns a name in the form in which names are compared: trimmed, NFC, full case folding. Both
 /// databases compare this form.
