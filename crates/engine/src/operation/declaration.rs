@@ -19,7 +19,7 @@ use crate::context::{Context, System};
 use crate::error::{Error, Result};
 use crate::uploads::TakesFile;
 
-/// An operation whose declaration lacks its function.
+/// An operation whose function is not set yet.
 pub struct Declaration(pub(super) Operation);
 
 impl Declaration {
@@ -172,7 +172,7 @@ impl Declaration {
     }
 
     /// Leaves invalid items of a list out of the input if the caller sends `value` in `field`. The
-    /// function finds these items under [`FilteredList::LEFT_OUT`].
+    /// operation's function receives these items in the field [`FilteredList::LEFT_OUT`].
     #[must_use]
     pub fn filters_invalid_items(
         mut self,

@@ -154,8 +154,8 @@ pub fn tool_limit(input: &Value) -> Option<u64> {
     Some(most.min(TOOL_LIMIT))
 }
 
-/// A list of the input from which the pipeline removes invalid items, if the caller asks for that.
-/// Otherwise an invalid item refuses the request.
+/// A list of the input from which the pipeline removes invalid items if the caller asks for it. If
+/// the caller does not, one invalid item makes the pipeline refuse the whole request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilteredList {
     /// The field that contains the list.
@@ -270,7 +270,7 @@ pub struct Operation {
     /// One line for the OpenAPI document.
     pub summary: &'static str,
     /// The description for the OpenAPI document and for language models. It states the effect of
-    /// the operation, when to use it instead of another, and its result.
+    /// the operation, its result, and when to use another operation instead.
     pub about: &'static str,
     /// Whether the operation is also a tool.
     pub is_tool: bool,
@@ -298,8 +298,8 @@ pub struct Operation {
     /// Whether the operation stores JSON as it was sent, and therefore refuses numbers that would
     /// lose digits.
     pub keeps_numbers: bool,
-    /// The list from which invalid items are removed if the caller asks for that; `None` if any
-    /// invalid item refuses the request.
+    /// The list from which the pipeline removes invalid items if the caller asks for it; `None` if
+    /// one invalid item always makes the pipeline refuse the whole request.
     pub filtered_list: Option<FilteredList>,
     /// The file that the operation accepts, as part of a multipart body; `None` if it accepts none.
     pub file: Option<TakesFile>,

@@ -118,8 +118,8 @@ pub(crate) struct CheckedInput<'s> {
 }
 
 impl CheckedInput<'_> {
-    /// Returns the texts with this format, which a module of the program checks, and their paths.
-    /// Omits texts that already have an issue.
+    /// Returns the path and the text of each field with this format of a module
+    /// ([`crate::app::NetworkFormat`]). Omits fields that already have an issue.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
         let has_format =
             |kind: &Contextual| matches!(kind, Contextual::Other(name) if name == format);
@@ -279,8 +279,8 @@ impl Shape {
         issues.into_issues()
     }
 
-    /// Returns the fields whose contextual format satisfies `is_of_kind`. Omits fields that already
-    /// have an issue.
+    /// Returns the fields whose [`Contextual`] format satisfies `is_of_kind`. Omits fields that
+    /// already have an issue.
     fn fields_without_issue(
         &self,
         issues: &Issues,

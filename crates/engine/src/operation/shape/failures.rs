@@ -70,9 +70,9 @@ impl Shape {
         }
     }
 
-    /// Adds the issues of a value that matches none of several schemas, but only the failures of
-    /// the intended schema. That is the schema whose constant field (tag) the value has, or else
-    /// the one with the value's type.
+    /// Adds the issues of a value that matches none of several schemas. Reports only the failures
+    /// of the schema that the client probably meant. This is the schema for the value's tag (a
+    /// field with a constant value), or else the schema for the value's type.
     fn report_shapes(
         &self,
         path: Vec<PathSegment>,
@@ -125,8 +125,8 @@ impl Shape {
     }
 }
 
-/// Returns the path of a wrong tag field directly below `path`, and the value that the schema
-/// requires there.
+/// Returns the path of a wrong tag directly below `path`, and the value that the schema requires
+/// there. A tag is a field whose constant value tells which of several schemas applies.
 fn wrong_tag(
     error: &ValidationError<'_>,
     path: &[PathSegment],

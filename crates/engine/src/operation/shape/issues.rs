@@ -21,8 +21,8 @@ pub(super) struct Issues {
     /// Hashes of the paths whose issues are only counted, so that each path counts once.
     counted: HashSet<u64>,
     fingerprints: RandomState,
-    /// The invalid items that are removed from a list. `None` if any invalid item refuses the
-    /// request.
+    /// The invalid items that are removed from a list; `None` if one invalid item makes the
+    /// pipeline refuse the whole request.
     invalid_items: Option<InvalidItems>,
 }
 
@@ -37,7 +37,7 @@ struct InvalidItems {
 }
 
 impl InvalidItems {
-    /// Returns the index of the item that a path leads into.
+    /// Returns the index of the item that contains the field at this path.
     fn index(&self, path: &[PathSegment]) -> Option<usize> {
         match path {
             [PathSegment::Key(list), PathSegment::Index(index), ..] if list == self.list => {
@@ -192,8 +192,9 @@ impl Issues {
         Cow::Owned(rest)
     }
 
-    /// Adds the issues that the rules find. Issues of the merged state are added only if there are
-    /// other issues. Otherwise the operation reports them after its earlier checks.
+    /// Adds the issues that the rules find. Issues of the merged state (stored and sent fields
+    /// together) are added only if there are other issues. Otherwise the operation reports them
+    /// after its earlier checks.
     pub(super) fn apply_rules(&mut self, rules: Option<&Rules>, input: &Value) {
         let Some(rules) = rules.filter(|_| !self.is_over()) else {
             return;

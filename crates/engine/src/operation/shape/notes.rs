@@ -1,5 +1,5 @@
-//! Properties of a schema that the validator does not use: contextual formats, texts to trim, and
-//! lengths of lists.
+//! Properties of a schema that the validator does not use: [`Contextual`] formats, texts to trim,
+//! and lengths of lists.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
 /// Properties of a schema, by the path of the field.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// Texts with a contextual format.
+    /// Texts with a [`Contextual`] format, such as `phone`.
     pub(super) contextual: Vec<(Vec<String>, Contextual)>,
     /// Texts that are trimmed before validation.
     pub(super) trimmed: Vec<Vec<String>>,
