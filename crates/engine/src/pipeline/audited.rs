@@ -80,7 +80,8 @@ impl Audited {
 }
 
 impl AuditedCall {
-    /// Writes the audit entry after the operation succeeded.
+    /// Reads the object before the change, for an operation that runs outside of an organization.
+    /// The operation's input names the organization that the operation creates or changes.
     pub(super) fn end(
         self,
         context: &mut Context<'_, '_>,

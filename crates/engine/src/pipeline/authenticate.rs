@@ -62,9 +62,9 @@ fn asks_for_another_time(request: &Head) -> bool {
     request.query.iter().any(|(name, _)| name == "at")
 }
 
-/// Returns the caller if that needs no database access: the platform, a caller whom the surface has
-/// identified, or a cached caller. Cached callers are valid as long as the database does not
-/// change.
+/// Returns the caller if no database access is needed to identify the caller. This is the case for
+/// the platform, a caller whom the surface has identified, and a cached caller. Cached callers are
+/// valid as long as the database does not change.
 pub(super) fn recall(
     service: &Service,
     operation: &Operation,
@@ -238,7 +238,9 @@ impl Callers {
     }
 }
 
-/// Returns whether [`Callers`] alone can identify the caller of a request.
+/// Returns whether [`Callers`] can identify the caller of a request. It looks up one token of an
+/// organization or of a guest's link. It can look up neither the platform key nor a second
+/// credential.
 pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
     match operation.surface {
         Surface::Public => true,
@@ -248,7 +250,7 @@ pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
 }
 
 /// Looks up a caller with one query for all waiting requests. The query begins after this request
-/// has arrived. The rest of this request does not use its snapshot.
+/// has arrived, so it sees all earlier commits. Later queries of the request use other snapshots.
 pub(super) async fn look_up_caller(call: &super::Call) -> Result<Caller> {
     let super::Call {
         service,
@@ -298,7 +300,8 @@ async fn look_up_shared(
     caller.ok_or_else(|| ErrorKind::Authentication.into())
 }
 
-/// Returns the caller of a token, and caches the caller under the current [`store::Version`].
+/// Returns the caller of a token. Caches the caller for as long as the database has its current
+/// version ([`store::Version`]).
 fn look_up(
     tx: &mut Transaction<'_>,
     service: &Service,

@@ -66,8 +66,8 @@ pub(super) async fn command(
         .map_err(Error::internal)?
 }
 
-/// Prepares the command in its organization, and reserves its idempotency key, so that other
-/// processes refuse it.
+/// Prepares the command in its organization. Reserves the idempotency key, so that other processes
+/// refuse the key.
 fn begin(
     write: &Write,
     tx: &mut Transaction<'_>,
@@ -111,7 +111,8 @@ async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -
                 }
                 key.map_or(Ok(()), |key| key.record(context, operation.status, &body))
             });
-            // The command was carried out, so an error must not tell the client that it was not.
+            // The command was carried out. If recording fails, the error must therefore say that
+            // the outcome is unknown.
             return recording.await.map(|()| success).map_err(unknown);
         }
         Err(error) => error,

@@ -95,8 +95,8 @@ impl IdempotencyKey {
         }))
     }
 
-    /// Binds the key to the request: operation, path, query and body. White space in the body is
-    /// ignored.
+    /// Sets the fingerprint of the request: a hash of operation, path, query and body. White space
+    /// in the body does not change it.
     pub(super) fn for_request(mut self, operation: &Operation, arguments: &Arguments) -> Self {
         let request = match arguments {
             Arguments::Http {
@@ -193,8 +193,8 @@ impl IdempotencyKey {
         )
     }
 
-    /// Ends [`IdempotencyKey::reserve`] without a response, so that the next request with the key
-    /// runs the operation.
+    /// Releases a reserved key without a response, so that the next request with the key runs the
+    /// operation.
     pub(super) fn release(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.execute_deferred(&RELEASE, values![self.owner.credential.key(), &self.key])
     }

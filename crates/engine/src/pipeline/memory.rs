@@ -108,8 +108,8 @@ impl Weighter<AnswerKey, CachedForm> for ByBytes {
             CachedForm::Text(entry) => entry.length(),
             CachedForm::Value(entry) => entry.length,
         };
-        // The compressed form is at most about as long as the plain form. A value needs about twice
-        // the bytes of its text.
+        // The length counts twice. A text may also have a compressed form, which is at most about
+        // as long, and a value needs about twice the bytes of its text.
         let bytes = key.request.len() + 2 * length;
         ENTRY_OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
     }
@@ -200,7 +200,7 @@ impl Memory {
     }
 
     /// Caches the caller of a token under a state of the database. `version` must have been read
-    /// before the caller.
+    /// before the caller, so that the cached caller is not older than `version`.
     pub(super) fn remember_caller(
         &self,
         presented: PresentedCredential<&str, &str>,

@@ -451,8 +451,9 @@ async fn identify_and_read(
     finish_read(call, result?).await
 }
 
-/// Identifies the caller from the cache, or with a separate query if a later step needs the caller
-/// first. Otherwise returns `None`, and [`identify_and_read`] identifies the caller.
+/// Identifies the caller from the cache, or with a separate query if the caller must be known
+/// before the transaction of the operation. Otherwise returns `None`, and [`identify_and_read`]
+/// identifies the caller.
 async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     let Call {
         service,
@@ -465,8 +466,8 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
         return Ok(cached);
     }
     let is_public = operation.surface == Surface::Public;
-    // If nodes share quotas, the quota of the caller is checked with a network call, during which
-    // no transaction may be open.
+    // Nodes that share quotas check the caller's quota with a network call, during which no
+    // transaction may be open. The caller must therefore be known before the transaction begins.
     let is_shared = is_public && service.limits.are_shared();
     let is_write = operation.effect == Effect::Write;
     // On a database server, look-ups of several callers share a query. If the response is cached,

@@ -12,11 +12,12 @@ use std::time::Duration;
 
 /// The limit of a network, as a multiple of the limit of an address.
 const NETWORK_FACTOR: usize = 3;
-/// The maximum number of networks that are stored. To add another one, the network whose last
-/// request is oldest is removed.
+/// The maximum number of networks that are stored. Before another network is added, the network
+/// whose last request is oldest is removed.
 const MAX_NETWORKS: usize = 16_384;
 
-/// The times of requests by network, each with its address, within a rolling window.
+/// The requests within a rolling window, by network. Each entry has the time and the address of one
+/// request.
 pub struct PeerLimits {
     limit: usize,
     window: Duration,
@@ -72,8 +73,8 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Removes all networks without requests in the window. If there is none, removes the network whose
-/// last request is oldest.
+/// Removes all networks without requests in the window. If every network has requests in the
+/// window, removes the network whose last request is oldest.
 fn evict(
     networks: &mut HashMap<IpAddr, VecDeque<(Duration, IpAddr)>>,
     now: Duration,

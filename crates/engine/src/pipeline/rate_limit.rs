@@ -48,9 +48,10 @@ pub(super) struct Windows {
 pub(super) struct Decision {
     /// The time until the next request may be accepted. Set only for a refused request.
     pub(super) wait: Option<Duration>,
-    /// The number of accepted requests in the window that the headers describe.
+    /// The number of accepted requests in the window that the `X-RateLimit` headers describe.
     pub(super) used: u32,
-    /// The time until the oldest accepted request leaves the window that the headers describe.
+    /// The time until the oldest accepted request leaves the window that the `X-RateLimit` headers
+    /// describe.
     pub(super) oldest_leaves_in: Duration,
 }
 
@@ -171,8 +172,8 @@ impl Windows {
         self.per_minute > 0 || self.per_second > 0
     }
 
-    /// Returns the limit and the length of the window that the headers describe: the longer one
-    /// that has a limit.
+    /// Returns the limit and the length of the window that the `X-RateLimit` headers describe: the
+    /// longest window that has a limit.
     fn described(self) -> (u32, Duration) {
         if self.per_minute == 0 {
             (self.per_second, SECOND)

@@ -1,4 +1,5 @@
-//! Reads from a replica, if it has the same state as the primary had when it identified the caller.
+//! Reads from a replica, if the replica has the state that the primary had when the primary
+//! identified the caller.
 //!
 //! The primary looks up the caller after the request has arrived, together with the organization's
 //! revisions. The replica reads the revisions again, in the same snapshot as the response. If the
@@ -76,8 +77,8 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
     let (outcome, answer) = match service.store.read_from_replica(read).await {
         Some(Ok(Some(answer))) => (ANSWERED, Some(Ok(answer))),
         Some(Ok(None)) => (BEHIND, None),
-        // An unavailable or internal failure concerns only the replica. It cancelled the query to
-        // apply changes, or has not applied a migration yet. The primary can still answer.
+        // These errors concern only the replica: it cancelled the query to apply changes of the
+        // primary, or it has not applied a migration yet. The primary can still answer.
         Some(Err(error))
             if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Internal) =>
         {

@@ -49,7 +49,8 @@ pub(super) struct Head {
 
 /// The content of a request besides its path and query.
 pub enum Payload {
-    /// An HTTP body that is not read yet, and the mark that the server attached to the request.
+    /// An HTTP body that is not read yet, and the [`Receiving`] mark that the server attached to
+    /// the request.
     Body(Body, Option<Receiving>),
     /// The arguments of a tool call: fields of path, query and body together.
     Arguments(Map<String, Value>),
@@ -129,8 +130,8 @@ impl Head {
     /// valid.
     pub(super) const fn resource(&self) -> Resource {
         if self.is_tool_call {
-            // The surface has already checked the token for the address of the call. The narrowest
-            // resource is enough here, because that address may offer only some of the tools.
+            // The surface has already checked that the token is valid for the address of the call.
+            // A token that is valid for any tool address is also valid for this resource.
             Resource::McpReadOnly
         } else {
             Resource::Api
@@ -152,7 +153,7 @@ impl Head {
         let (body, issues) = match payload {
             Payload::Arguments(mut arguments) => {
                 if let Some(limit) = operation.shape().tool_limit() {
-                    // A tool call with a null `limit` gets the same page size as one without
+                    // A tool call with a null `limit` gets the same page size as a call without
                     // `limit`.
                     arguments.retain(|name, value| name != "limit" || !value.is_null());
                     arguments.entry("limit").or_insert(limit.into());

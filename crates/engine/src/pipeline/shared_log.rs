@@ -2,7 +2,7 @@
 //! applies the rule of [`super::rate_limit`].
 //!
 //! With Redis, limits are exact across nodes. No request waits long for Redis: if an answer is
-//! late, the connection is dropped, and [`keep`](SharedLog::keep) opens another one in the
+//! late, the connection is dropped, and [`keep`](SharedLog::keep) opens a new connection in the
 //! background. Until that succeeds, requests do not use Redis.
 
 use std::fmt::Display;
@@ -50,7 +50,7 @@ pub struct SharedLog {
 
 /// The state of the connection to Redis.
 enum RedisLink {
-    /// Connected, with the number of the connection.
+    /// Connected. The number tells this connection from earlier ones.
     Up(u64, MultiplexedConnection),
     /// Not connected, with the reason.
     Down(String),
@@ -129,7 +129,7 @@ impl SharedLog {
                 Ok(connection) => {
                     if !was_up {
                         // This message has the same level as the message about the loss, so that a
-                        // log shows both or neither.
+                        // log filter passes both or neither.
                         tracing::warn!(
                             "Redis answers again; this node shares rate limits with the others"
                         );
@@ -223,7 +223,7 @@ impl SharedLog {
         }
     }
 
-    /// Drops a connection, unless another one has already replaced it.
+    /// Drops a connection, unless a newer connection has already replaced it.
     fn give_up(&self, number: u64, cause: String) {
         self.link.send_if_modified(|link| {
             let is_current = matches!(link, RedisLink::Up(current, _) if *current == number);

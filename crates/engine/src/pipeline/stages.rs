@@ -47,8 +47,8 @@ pub(super) struct Validated {
 
 impl Call {
     /// Checks rate limit, two-factor and permission. `shared_quota` is the caller's quota that all
-    /// nodes share. If it is `None`, the limit of this process applies. Calls for a page of the
-    /// console are not counted, because the console counts its pages.
+    /// nodes share. If it is `None`, the limit of this process applies. A page of the console
+    /// counts as one request, so the calls that the page makes are not counted.
     pub(super) fn admit(
         &self,
         caller: Caller,

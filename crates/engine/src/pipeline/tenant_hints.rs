@@ -13,8 +13,8 @@ use crate::operation::Operation;
 const MAX_TOKENS: usize = 16_384;
 
 /// The organization of each token at its last look-up. Hints only affect scheduling, never
-/// authentication. If the token was deleted since, its next request is scheduled in the share of
-/// the wrong organization.
+/// authentication. The next request with a deleted token is still scheduled in the share of its
+/// former organization, and then refused.
 pub struct TenantHints(Cache<[u8; 32], Uuid>);
 
 impl Default for TenantHints {

@@ -2,7 +2,7 @@
 //!
 //! The reason is determined only after a refusal, so accepted requests are not slower. The look-up
 //! uses the hash of the whole token. Therefore only a client that sent the whole token learns that
-//! it is expired or valid for another resource.
+//! the token is expired or valid for another resource.
 
 use std::sync::Arc;
 
@@ -73,7 +73,8 @@ pub fn was_sent(error: &Error) -> bool {
     error.key().is_some_and(|key| key != MISSING)
 }
 
-/// Returns the reason if the header alone determines it.
+/// Returns the reason, if the `Authorization` header is missing, repeated or malformed. Returns
+/// `None` for a header with a bearer token.
 fn reason_of_header(
     headers: &HeaderMap,
     required: RequiredCredential,

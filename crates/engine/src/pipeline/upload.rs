@@ -32,7 +32,7 @@ use crate::error::{Error, Issue, Result};
 use crate::operation::Arguments;
 use crate::uploads::{HEAD, TakesFile, UploadedFile, Uploads, file_name, fresh_key};
 
-/// The time limit of a body before any byte has arrived.
+/// The time that a client has to send a body. Received bytes extend this time.
 const BASE_TIME: Duration = Duration::from_secs(30);
 /// Number of received bytes that extend the deadline of a body by one second.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;

@@ -107,7 +107,8 @@ impl Write {
             return Ok(None);
         };
         let reauthenticated = self.authenticate_again(tx)?;
-        // The response contains a secret, so the caller must still be allowed to see it.
+        // The operation's answer has a secret. The recorded response lacks this secret, but it too
+        // is only for callers who may still see the answer.
         if let (Some(once), Some(id)) = (self.call.operation.shows_once, self.caller.organization())
         {
             let access = self.access(reauthenticated.as_deref());
