@@ -26,8 +26,8 @@ pub struct App {
     pub summaries: Vec<&'static Summary>,
     /// The lists of all modules: values for lower modules and for the engine, found by their type.
     pub lists: Lists,
-    /// The descriptions of the tags in the OpenAPI document. Each has the first path segment of the
-    /// operations with that tag.
+    /// The tags of the OpenAPI document. Each entry has the first path segment of the tag's
+    /// operations, such as `portals`, and the description of the tag.
     pub subjects: Vec<(&'static str, &'static str)>,
     /// Texts and functions that concern the whole program.
     pub about: About,
@@ -48,7 +48,7 @@ pub struct About {
     pub interface: fn(Surface) -> (&'static str, &'static str),
     /// Instructions for the use of all tools together, which clients pass to their language models.
     pub instructions: &'static str,
-    /// Returns advice for a language model whose tool call failed with this error, if there is any.
+    /// Returns advice for a language model whose tool call failed with this error, or `None`.
     pub advice: fn(&Value) -> Option<String>,
     /// Additions to the OpenAPI documents.
     pub annex: DocumentAdditions,
@@ -59,12 +59,13 @@ pub struct About {
 /// Additions to the OpenAPI documents.
 #[derive(Clone, Copy)]
 pub struct DocumentAdditions {
-    /// Returns the parameters of modules for `components.parameters` of the public document.
+    /// Returns the parameters that modules add to `components.parameters` of the public OpenAPI
+    /// document.
     pub parameters: fn() -> Value,
-    /// Returns schemas that are published under separate names in the document of an interface.
+    /// Returns schemas that the OpenAPI document of an interface publishes under separate names.
     pub schemas: fn(Surface) -> Vec<Named>,
-    /// Returns the webhooks for the document of the public interface. The argument contains the
-    /// schemas of that document by name, so that a webhook can refer to them.
+    /// Returns the webhooks for the public OpenAPI document. The argument contains the schemas of
+    /// that document by name, so that a webhook can refer to them.
     pub webhooks: fn(&Map<String, Value>) -> Map<String, Value>,
 }
 

@@ -81,8 +81,8 @@ pub trait ClaimingWork: Sync {
     /// The log message for an item whose task panicked. The item is claimed again, and other items
     /// are not affected.
     const PANIC_MESSAGE: &str;
-    /// Whether the work claims more items as soon as a running item ends. If false, an ended item
-    /// does not start a search.
+    /// Whether the end of a running item makes the work claim more items. If false, the work waits
+    /// until [`ClaimingWork::until_due`] or the returned time of [`ClaimingWork::begin_due`].
     const CLAIMS_AT_END: bool;
 
     /// Claims and starts due items, up to the maximum number of running items. Returns the time

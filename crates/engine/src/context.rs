@@ -19,8 +19,9 @@ use crate::ids::Ids;
 
 store::statements! {
     /// Locks an organization and raises its configuration revision. Other writers of the
-    /// organization wait for the row lock. The increment `?2` is random. After a database has lost
-    /// commits, a counter would give a new state the number of a lost state.
+    /// organization wait for the row lock. The increment `?2` is random. After a failover that lost
+    /// commits, a counter would give a new state the revision of a lost state, and caches would
+    /// return answers of the lost state.
     LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
     /// Locks an organization and raises its stream revision, for a write that does not change the
     /// configuration.
@@ -158,12 +159,12 @@ pub struct Context<'c, 't> {
     pub organization: Organization,
     /// The caller: its identity, permissions and properties.
     pub access: &'c Access,
-    /// The configuration revision, under which values are cached.
+    /// The configuration revision. [`Context::cached`] stores and finds values under it.
     revision: i64,
     /// The revision that the lock raised; `None` for a read, which takes no lock.
     opened_for: Option<RaisedRevision>,
     touches_configuration: bool,
-    /// When the answer of the operation expires; `Timestamp::MAX` if it never does.
+    /// Until when the answer of the operation may be cached; `Timestamp::MAX` if there is no end.
     until: Timestamp,
     /// Warnings about accepted values that the caller may not intend, as field name and message.
     warnings: Vec<(&'static str, String)>,
@@ -265,7 +266,7 @@ impl<'c, 't> Context<'c, 't> {
     }
 
     /// Declares that the write changes the configuration, or a record that the configuration refers
-    /// to.
+    /// to. [`Context::close`] then raises the configuration revision.
     pub fn touch_configuration(&mut self) {
         self.touches_configuration = true;
     }

@@ -113,8 +113,9 @@ impl<W: DueWork> DueWorker<W> {
     }
 
     /// Does the work of one organization that was due at `now`, up to the limit of one transaction.
-    /// Returns `None` if no organization has due work. Adds an organization whose work failed to
-    /// `unavailable`, so that the next call chooses another organization.
+    /// Returns the number of completed pieces, or `None` if no organization has due work. Adds an
+    /// organization whose work failed to `unavailable`, so that the next call chooses another
+    /// organization.
     async fn perform_some(&self, now: Timestamp, unavailable: &mut Vec<Uuid>) -> Option<usize> {
         let (until, except) = (self.until(now), unavailable.clone());
         let result = self
@@ -138,8 +139,8 @@ impl<W: DueWork> DueWorker<W> {
         match result {
             Ok((count, wake_signals)) => {
                 self.service.app_state.wake(&wake_signals);
-                // A standby may have answered the search and listed work that is already done. Skip
-                // that organization in this round.
+                // The search may have run on a standby, which can list work that is already done.
+                // Skip that organization in this round.
                 if count == 0 {
                     unavailable.push(organization);
                 }

@@ -281,7 +281,8 @@ impl Error {
         self
     }
 
-    /// Lists the fields of `body` that contain the missing id as the failing fields.
+    /// Reports each field of `body` that contains the id of the object that was not found. Every
+    /// such field becomes an issue of this error.
     #[must_use]
     pub(crate) fn located_in(mut self, body: &Value) -> Self {
         if let Some(id) = self.0.missing {
@@ -414,7 +415,8 @@ impl Error {
         self.0.cause.as_deref()
     }
 
-    /// Returns the seconds to wait before a retry; `None` if the error does not ask for a wait.
+    /// Returns the seconds to wait before a retry; `None` if a retry needs no wait or does not
+    /// help.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         (self.kind() == ErrorKind::Unavailable && !self.0.is_lasting).then_some(1)

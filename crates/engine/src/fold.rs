@@ -65,8 +65,8 @@ pub fn fold_into(text: &str, folded: &mut String) {
     for word in text.split_whitespace() {
         push(' ', folded);
         if word.is_ascii() {
-            // Most words are ASCII, and the Unicode tables do not change ASCII characters except by
-            // case.
+            // Most words are ASCII. They need no decomposition, and the end of this function
+            // converts them to lower case.
             folded.push_str(word);
             continue;
         }
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// Folds the whole text at once, step by step as the documentation defines it.
+    /// Folds the whole text at once, by the steps in the documentation of [`fold`].
     fn fold_by_definition(text: &str) -> String {
         let bare: String = text
             .nfkd()

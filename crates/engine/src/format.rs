@@ -555,8 +555,7 @@ mod tests {
             phone("+1 (415) 555-2671", "ES").as_deref(),
             Some("+14155552671")
         );
-        // A number with a country prefix gives the same result for every country of an
-        // organization.
+        // The country of the organization does not affect a number with a country prefix.
         for country in ["ES", "US", "GB", "IT"] {
             for (text, stored) in [
                 ("+44 (0)20 7946 0958", "+442079460958"),

@@ -1,5 +1,5 @@
-//! Matches the language that a reader requests with the languages of the existing versions (rules:
-//! translations#languages), after CLDR.
+//! Matches the language that a reader requests with the languages of the existing versions of a
+//! text (rules: translations#languages), after CLDR.
 //!
 //! Tags are compared in canonical form with their likely script and region, from ICU4X's data. A
 //! version in another script does not match. Readers of simplified Chinese do not get traditional
@@ -41,7 +41,7 @@ impl Tag {
         if canonical.language.is_unknown() {
             return None;
         }
-        // CLDR treats `no` as a separate language, whose texts are Bokmål.
+        // CLDR treats `no` as a separate language. Its texts are Bokmål, so it is compared as `nb`.
         if canonical.language == language!("no") {
             canonical.language = language!("nb");
         }
@@ -133,7 +133,7 @@ impl Fit {
     }
 }
 
-/// The language that a reader requests, prepared for comparison with versions.
+/// The language that a reader requests, prepared for comparison with the versions of a text.
 #[derive(Debug, Clone)]
 pub struct LanguageReader {
     /// The tag as it was requested.
@@ -240,7 +240,8 @@ impl LanguageReader {
             .min_by(|(one, fit), (other, its)| fit.cmp(its).then_with(|| one.cmp(other)))
     }
 
-    /// Returns the version in the requested language, if there is one.
+    /// Returns the best version, if its language is the requested one or one that its readers can
+    /// read, such as Bokmål for Nynorsk.
     pub fn exact_match<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
         self.best(versions)
             .filter(|(_, fit)| fit.is_match())

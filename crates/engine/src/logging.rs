@@ -322,7 +322,7 @@ mod tests {
         for _ in 0..2 * MAX_LINES {
             queue.put(b"a line");
         }
-        // One line is being written, and the queue is full.
+        // One line is being written, `MAX_LINES` lines are in the queue, and the rest were dropped.
         assert!((lost() - before).abs_diff(MAX_LINES as u64) <= 2);
         queue.put(&vec![0; MAX_BYTES]);
         queue.flush(Duration::from_millis(1));

@@ -22,8 +22,8 @@ pub struct Module {
     /// ([`crate::some_of!`]). Tables that refer to other tables come first.
     pub erased: &'static [&'static Statement],
     pub summaries: &'static [&'static Summary],
-    /// The descriptions of the tags in the OpenAPI document. Each has the first path segment of the
-    /// operations with that tag.
+    /// The tags that the module adds to the OpenAPI document. Each entry has the first path segment
+    /// of the tag's operations, such as `portals`, and the description of the tag.
     pub subjects: &'static [(&'static str, &'static str)],
     /// The module's routes that are not operations.
     pub routes: Option<Routes>,

@@ -43,9 +43,9 @@ macro_rules! some_old {
     };
 }
 
-/// Removes a batch of rows whose time is `moment` or earlier. The statement `list` returns the
-/// organization and the key of each row, for a time and a limit. [`crate::some_old!`] makes the
-/// statement `remove`. Returns the number of removed rows.
+/// Removes a batch of rows whose time is `moment` or earlier. The parameters of the statement
+/// `list` are a time and a limit; it returns the organization and the key of each row.
+/// [`crate::some_old!`] makes the statement `remove`. Returns the number of removed rows.
 pub fn remove<T: FromColumn>(
     tx: &mut Transaction<'_>,
     list: &'static Statement,
@@ -101,9 +101,9 @@ macro_rules! some_late {
 }
 
 /// Corrects the times of a batch of rows with a time later than `latest`. Such a time was written
-/// while the clock was ahead (rules: settings#clock). The statement `list` returns the organization
-/// and the key of each row, for a time and a limit. [`crate::some_late!`] makes the statement
-/// `correct`. Returns whether there may be more rows.
+/// while the clock was ahead (rules: settings#clock). The parameters of the statement `list` are a
+/// time and a limit; it returns the organization and the key of each row. [`crate::some_late!`]
+/// makes the statement `correct`. Returns whether there may be more rows.
 pub fn bring_forward(
     tx: &mut Transaction<'_>,
     list: &'static Statement,

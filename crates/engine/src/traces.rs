@@ -35,8 +35,8 @@ pub const TRACEPARENT: &str = "traceparent";
 /// parent. The export removes the placeholder when the span ends.
 const NO_PARENT: SpanId = SpanId::from_bytes([0xff; 8]);
 
-/// The trace context that the span of a request or delivery was created with. Every span below that
-/// span finds this value in its context.
+/// The trace context under which the span of a request or delivery was created. All spans below
+/// that span inherit this value, and [`of`] returns it if the trace is not sampled.
 struct Origin(SpanContext);
 
 /// Creates a span for a stage of a request, below the current span.
@@ -144,15 +144,16 @@ fn parse(traceparent: &str) -> Option<SpanContext> {
     (is_valid_version && context.is_valid()).then_some(context)
 }
 
-/// Returns the `traceparent` value for work that the current span causes.
+/// Returns the `traceparent` value of the current span ([`of`]). It is stored with the deliveries
+/// that a request causes.
 #[must_use]
 pub fn current() -> Option<String> {
     of(&Span::current())
 }
 
-/// Returns the `traceparent` value for work that a span causes. If the caller's trace is not
-/// sampled, this is the caller's own value, so that later services do not sample it either. Returns
-/// `None` if traces are disabled.
+/// Returns the `traceparent` value for work that a span causes, such as a delivery. If the caller's
+/// trace is not sampled, returns the value that the caller sent, so that later services do not
+/// sample the trace either. Returns `None` if traces are disabled.
 #[must_use]
 pub fn of(span: &Span) -> Option<String> {
     let context = span.context();

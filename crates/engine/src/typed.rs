@@ -1,4 +1,5 @@
-//! Texts as people type and paste them, with invisible characters and digits of any script.
+//! Normalizes texts that people type or paste. Such texts may contain invisible characters, and
+//! digits of any script.
 
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
@@ -53,7 +54,7 @@ fn digit(c: char) -> Option<char> {
     if !is_digit(point) {
         return None;
     }
-    // Unicode encodes decimal digits in rows of ten, in order.
+    // Unicode encodes the decimal digits of a script as ten consecutive characters, from 0 to 9.
     let before = (1..50)
         .take_while(|distance| point.checked_sub(*distance).is_some_and(is_digit))
         .count();
