@@ -511,7 +511,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Returns the root cause of an error. Its message is the shortest and most specific one.
+/// Returns the root cause of an error. The message of the root cause is the shortest and most
+/// specific one.
 #[must_use]
 pub fn innermost<'e>(
     error: &'e (dyn std::error::Error + 'static),

@@ -81,9 +81,9 @@ fn path_fields(operation: &Operation, input: &Value) -> Value {
     Value::Object(fields)
 }
 
-/// Returns whether a tag in `If-Match` names the state with this `ETag`. A weak tag (`W/`), which a
-/// proxy may have made, and the tag of a compressed response name the same state, because tags are
-/// derived from the content.
+/// Returns whether a tag in `If-Match` names the state with this `ETag`. Accepts three forms of the
+/// tag: the tag itself, the weak tag (`W/`) that a proxy may have made of it, and the tag of the
+/// compressed response. `*` matches every state.
 fn matches(tag: &str, etag: Option<&str>) -> bool {
     let tag = tag.strip_prefix("W/").unwrap_or(tag);
     let is_coded = |etag: &str| CODINGS.iter().any(|coding| tag == coded(etag, coding));
