@@ -9,9 +9,9 @@
 //! - If the error comes before the work has begun, the work never begins. The caller and the thread
 //!   both try to change [`Progress`], and the first one decides. The thread tries only after it has
 //!   a connection.
-//! - If the error comes later, because the deadline passed, no more statements of the work are sent
-//!   and nothing is committed. [`Connection`] checks the same deadline before each statement,
-//!   including the commit. The caller is never answered before the deadline.
+//! - If the error comes later, because the deadline passed, nothing is committed. [`Connection`]
+//!   checks the deadline before each statement, including the commit. The caller gets the error
+//!   only after the deadline, so no statement is sent after the error.
 //! - The remaining case is a commit that was sent in time and not confirmed in time. This process
 //!   does not know its outcome. The work and the record of its idempotency key are in one
 //!   transaction, so a retry with the same key reports the outcome.
@@ -71,7 +71,7 @@ struct PostgresInner {
     pool: Arc<Pool>,
     /// The pool of the connections for look-ups.
     lookup_pool: Arc<Pool>,
-    /// Replicas, for reads that check for themselves whether the replica's data is current.
+    /// Replicas for [`crate::Store::read_from_replica`].
     replicas: Replicas,
     shares: Shares,
     /// Queued writes, by share. A share has one write transaction at a time, because a second one
@@ -106,8 +106,8 @@ impl Postgres {
             .connections
             .unwrap_or(CONNECTIONS_PER_CORE * cores)
             .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS);
-        // This limit of the server does not apply behind a pooler, which may serve more clients
-        // than the server has connections.
+        // Behind a pooler this limit of the server does not apply: the pooler may accept more
+        // connections than it opens to the server.
         let allowed = allowed.filter(|_| pooling == Pooling::BySession);
         let size = match allowed.filter(|allowed| *allowed < size) {
             Some(allowed) => {
@@ -252,9 +252,9 @@ impl Postgres {
         tokio::spawn(async move {
             let inner = &postgres.0;
             let permit = inner.permits.clone().acquire_owned().await;
-            // The count must fall before a turn is removed from the queue. A caller that adds a
-            // turn and still sees the old count may start no task, and relies on this task to run
-            // that turn.
+            // The count must fall before a write is removed from the queue. While the count is at
+            // its maximum, a caller that has added a write starts no task, and relies on one of the
+            // counted tasks to run that write.
             inner.waiting_tasks.fetch_sub(1, Ordering::SeqCst);
             let (Ok(permit), Some(turn)) = (permit, inner.writes.pop_if_brief(Duration::MAX))
             else {

@@ -39,8 +39,8 @@ use crate::error::{Error, Result};
 use crate::statement::{Statement, TRY_LOCK};
 use crate::value::{Columns, Row, Value};
 
-/// The limit for one answer, counted from the answer before it. The server cancels a statement
-/// earlier, so that a live server can answer within this limit.
+/// Limit for the wait for one answer, counted from the previous answer. The server cancels a
+/// statement earlier (`statement_timeout`), so a server that is alive answers within this limit.
 const ANSWER_LIMIT: Duration = Duration::from_millis(5_000);
 pub(super) const COMMIT: &str = "commit";
 
@@ -147,9 +147,9 @@ impl Connection {
         self
     }
 
-    /// Prepares the connection for work that ends by `deadline` and begins with the statement
-    /// `first`. Another connection may replace this one only until the server's first answer, and
-    /// only before `replace_until`.
+    /// Prepares the connection for work that ends by `deadline`. `first` is the statement that
+    /// begins the transaction. Until `replace_until`, another connection replaces this one if it
+    /// turns out to be lost before the server's first answer.
     pub(super) fn ready(
         &mut self,
         first: Option<&'static str>,
@@ -162,8 +162,8 @@ impl Connection {
         self.replaceable_until(replace_until);
     }
 
-    /// Sets the time until which another connection may replace this one, as long as the server has
-    /// not answered.
+    /// Sets the time until which another connection may replace this one. Has no effect after the
+    /// server's first answer.
     pub(super) fn replaceable_until(&mut self, until: Instant) {
         if let ConnectionState::Unproven { replace_until } = &mut self.state {
             *replace_until = until;
@@ -193,8 +193,8 @@ impl Connection {
     }
 
     /// Drops the statements that were deferred since a mark, and forgets the first error of the
-    /// work. Returns true if any statement was sent since the mark. The caller must then roll back
-    /// to the mark.
+    /// work. Returns true if any statement was sent since the mark, so that the caller must roll
+    /// back to the mark.
     pub(super) fn discard_since(&mut self, mark: Mark) -> bool {
         let is_sent = self.exchanges > mark.exchanges;
         self.deferred
@@ -231,8 +231,8 @@ impl Connection {
                 if mem::replace(&mut is_sent, true) {
                     return Poll::Ready(Ok(()));
                 }
-                // The socket sends the message between two polls of the future, so the future is
-                // polled a second time.
+                // This poll queues the message. The socket sends it before the next poll, so the
+                // future requests one more poll.
                 context.waker().wake_by_ref();
                 match request.as_mut().poll(context) {
                     Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -306,8 +306,9 @@ impl Connection {
             let is_of_commit = index.is_some_and(|index: usize| is_commit(&messages[index]));
             let result = |answer: Result<Vec<Answer>, Failure>| {
                 answer.map_err(|failure| match failure.into() {
-                    // Citus's coordinator reports an unavailable database also when it does not
-                    // know whether a worker has committed.
+                    // When Citus's coordinator does not know whether a worker has committed, it
+                    // also reports that the database is unavailable. After a commit, this error
+                    // therefore means an unknown outcome.
                     Error::Unavailable(text) if is_of_commit => Error::Unknown(text),
                     error => error,
                 })
@@ -465,8 +466,8 @@ impl Connection {
         Ok(answers.into_iter().map(Answer::touched).sum())
     }
 
-    /// Defers a change until the next statement or the commit. If the change fails, that statement
-    /// or the commit fails.
+    /// Defers a change: sends it together with the next statement or with the commit. If the change
+    /// fails, that statement or the commit returns its error.
     pub(crate) fn execute_deferred(
         &mut self,
         statement: &'static Statement,
@@ -559,8 +560,8 @@ impl Connection {
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        // Some updates cannot be rewritten for many rows. That is an error only when the update is
-        // run, so only inserts are checked here.
+        // Inserts are also prepared for many rows. Some updates cannot be rewritten for many rows,
+        // and that is an error only if `execute_many` runs such an update.
         let is_insert = statement.text().trim_start().starts_with("insert ");
         let ready = self.prepared(statement).and_then(|_| {
             if is_insert {

@@ -22,7 +22,8 @@ use crate::{Handle, Share, Transaction, WAIT_LIMIT, WORK_LIMIT};
 /// subtransactions of each transaction in memory. Beyond that, every other session looks each id up
 /// on disk.
 const GROUP_SIZE: usize = 64;
-/// How long after its start a transaction accepts more operations.
+/// How long after its start a transaction accepts more operations. Later operations go into the
+/// next transaction.
 const GROUP_TIME: Duration = Duration::from_millis(10);
 
 /// The savepoint of the second operation. The first operation needs none, because a rollback of the
@@ -100,7 +101,8 @@ impl WriteTurn<'_> {
         self.queue?.follow(self.share, took)
     }
 
-    /// Returns the first write whose caller still waits: `first`, or a write queued behind it.
+    /// Returns the first write whose caller has not timed out: `first`, or else a write queued
+    /// behind it.
     fn first_awaited(self, first: QueuedWrite) -> Option<QueuedWrite> {
         let mut next = Some(first);
         while let Some(write) = next.take_if(|write| write.progress.is_abandoned()) {
@@ -115,7 +117,7 @@ impl WriteTurn<'_> {
 /// pool.
 pub(super) struct GroupOutcome {
     senders: Vec<Box<dyn FnOnce() + Send>>,
-    /// How long the last write of the group took.
+    /// How long the last write of the group took. The queue charges this time to the share.
     pub(super) took: Duration,
 }
 
@@ -135,7 +137,7 @@ struct Batch {
     /// Operations that were rolled back. They may have read uncommitted changes of other
     /// operations, so their callers get the result after the commit.
     undone: Vec<CommitCallback>,
-    /// Results that may be sent whether or not the commit succeeds.
+    /// Results that do not depend on the commit.
     senders: Vec<Box<dyn FnOnce() + Send>>,
 }
 

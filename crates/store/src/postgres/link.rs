@@ -4,7 +4,7 @@
 //! (`statement_timeout`) does not help if the statement never reaches the server. A network device
 //! may drop every byte of a connection and still acknowledge it. Neither keep-alives nor TCP's own
 //! timeout notice such a loss. The thread that waits for the answer drives the socket itself. At
-//! the deadline it stops waiting and gives the connection up.
+//! the deadline the thread stops waiting and closes the connection.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -116,8 +116,8 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Sends a request and waits for the answer until a deadline. If no answer comes in time, gives
-    /// the connection up as lost. A late answer would otherwise be taken for the answer to the next
+    /// Sends a request and waits for the answer until a deadline. If no answer comes in time, marks
+    /// the connection as lost, because a late answer would be taken for the answer to the next
     /// request.
     pub(super) fn ask<T, F: Into<Failure>>(
         &mut self,

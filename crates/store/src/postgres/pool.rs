@@ -36,7 +36,7 @@ pub(super) struct Pool {
     /// Statements sent first on each new connection, if any.
     session: Option<&'static str>,
     catalogue: Arc<Catalogue>,
-    /// Whether the rows of shares are distributed over several servers.
+    /// Whether the organizations' rows are distributed over several servers.
     is_sharded: bool,
     idle: Mutex<IdleConnections>,
     dropped: AtomicU64,

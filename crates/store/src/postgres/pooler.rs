@@ -60,8 +60,8 @@ impl Pooling {
     }
 
     /// Returns the statements sent first on a connection for look-ups. They make the server plan
-    /// each statement only once, for any number of keys. On a distributed database the server plans
-    /// at each execution, because the keys determine which server runs the query.
+    /// each statement only once, for any number of keys. On a distributed database the server must
+    /// plan at each execution, because the keys determine which servers run the query.
     pub(super) fn session_for_checks(self, is_sharded: bool) -> Option<&'static str> {
         let generic_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
         let custom_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
@@ -124,8 +124,9 @@ impl Pooling {
     }
 
     /// Returns the limit for the first answer on a connection that was idle. A live server answers
-    /// at once. If the server is not live, enough time remains to open another connection before
-    /// the caller's deadline. Behind a pooler the limit includes the wait for a server connection.
+    /// at once. If no answer comes within the limit, the connection is lost, and time remains to
+    /// use another one before the caller's deadline. Behind a pooler the limit includes the wait
+    /// for a server connection.
     pub(super) fn first_limit(self) -> Duration {
         match self {
             Self::BySession => Duration::from_millis(1_500),
@@ -142,10 +143,10 @@ impl Pooling {
         self == Self::BySession && link.is_read_only()
     }
 
-    /// Turns an error into [`Failure::Demoted`] if a server behind a pooler no longer accepts
-    /// writes.
+    /// Turns an error of a server behind a pooler into [`Failure::Demoted`] if it means that the
+    /// server no longer accepts writes.
     pub(super) fn classify(self, failure: Failure) -> Failure {
-        // A standby answers `begin … read write` with the first of these codes.
+        // The first code is a standby's answer to `begin … read write`.
         let demoted = [
             SqlState::FEATURE_NOT_SUPPORTED,
             SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -176,8 +177,8 @@ impl Pooling {
 ///
 /// A pooler in transaction mode that reuses its last server connection gives the same one to both
 /// clients of this test. A pooler that rotates gives a client another server connection at some
-/// point. A round asks for the server process four times, one of them during a transaction of the
-/// other client. So rotation over one, two or three server connections is detected.
+/// point. A round asks for the server process four times, one of them while the other client has an
+/// open transaction. This detects a rotation over one, two or three server connections.
 pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling> {
     let until = Instant::now() + WAIT_LIMIT;
     let mut second = connector.connect(until).map_err(unusable)?;
@@ -190,8 +191,8 @@ pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling>
         let in_transaction = second
             .scalar(until, PROCESS_IN_TRANSACTION)
             .map_err(unusable)?;
-        // If all clients get the same server connection, the first client would wait for the
-        // transaction of the second.
+        // If both clients share one server connection, this query would wait for the end of the
+        // second client's transaction.
         let other_meanwhile = if is_by_session {
             first.scalar(until, PROCESS).map_err(unusable)?
         } else {

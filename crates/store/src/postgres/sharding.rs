@@ -1,10 +1,10 @@
 //! Distribution of the organizations' rows over several servers, by PostgreSQL's extension Citus.
 //!
-//! Every table with the share column is sharded by that column, so that all rows of one share are
-//! on the same server. A few small tables are copied to every server. A transaction over one share
-//! then needs only the commit of one server. If only some of the tables were distributed, a
-//! transaction could need several servers without any error, so the process refuses such a
-//! database.
+//! Every table with an organization's id is sharded by that column, so that all rows of one
+//! organization are on the same server. A few small tables are copied to every server. A
+//! transaction of one organization then needs only the commit of one server. If only some of the
+//! tables were distributed, such a transaction could need several servers without any error, so the
+//! process refuses such a database.
 
 use tokio::time::Instant;
 use tokio_postgres::config::TargetSessionAttrs;
@@ -18,11 +18,13 @@ use crate::error::{Error, Result};
 /// The layout of a distributed database.
 #[derive(Debug, Clone, Copy)]
 pub struct Sharding {
-    /// The table with one row for each share, and the name of its key column.
+    /// The table with one row for each organization, and the name of its key column.
     pub root: (&'static str, &'static str),
-    /// The column that names the share in every other table whose rows belong to shares.
+    /// The column with the organization's id, in every other table whose rows belong to
+    /// organizations.
     pub column: &'static str,
-    /// Tables without a share column that rows of shares refer to. Every server has a copy of them.
+    /// Tables whose rows belong to no organization, and that other tables refer to. Every server
+    /// has a copy of them.
     pub copied: &'static [&'static str],
 }
 
@@ -78,7 +80,7 @@ impl Tables {
     }
 }
 
-/// Returns whether the rows of different shares are distributed over several servers.
+/// Returns whether the organizations' rows are distributed over several servers.
 pub(super) fn is_sharded(link: &mut Link, until: Instant) -> Result<bool, Failure> {
     Ok(has_extension(link, until)? && link.scalar(until, IS_SHARDED)?.is_some())
 }

@@ -65,7 +65,7 @@ impl ReadyStatement {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     One(usize),
-    /// The form of a statement for many rows. The number is the address of the statement.
+    /// A statement in its form for many rows. The number is the statement's address.
     Many(usize),
 }
 
@@ -121,8 +121,8 @@ impl Statements {
         if let Some(ready) = self.ready.get(&key) {
             return Ok(Some(ready.clone()));
         }
-        // The rewrite needs the parameter types, which the server reports only for the form for one
-        // row.
+        // The rewrite needs the types of the parameters. The server reports them only for the
+        // statement for one row.
         let for_one = self.get(link, limit, statement)?;
         let Some(text) = many::of_many(
             statement.postgres(),

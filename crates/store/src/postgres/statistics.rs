@@ -5,7 +5,7 @@ use crate::statement::Statement;
 /// Analyzes the program's tables that have doubled in size since their last analysis. PostgreSQL
 /// itself starts an analysis only once a minute. Until then it treats a table that was just filled
 /// as empty, and may choose any index. With the wrong index, a look-up by ids reads all rows of its
-/// record kind. An import, and every page after it, then becomes slower with the number of rows.
+/// record kind. Each further part of a large import would then take longer than the part before.
 pub(super) static REFRESH: Statement = Statement::new(
     "do $body$
     declare grown regclass;
