@@ -1,10 +1,8 @@
 //! Request coalescing: look-ups that arrive at about the same time are answered by one query.
 //!
-//! At most one query runs at a time. Look-ups that arrive during a query wait for its end and are
-//! answered by the next query. So every query begins after all its look-ups have arrived. A single
-//! statement sees all commits made before the statement began. Each look-up therefore sees every
-//! commit made before the look-up arrived, as if it had a query for itself alone. The wait and the
-//! number of keys in a query are bounded.
+//! At most one query runs at a time. A look-up that arrives during a query waits and is answered by
+//! the next query. So a query begins after all its look-ups have arrived, and a look-up sees every
+//! commit made before its arrival. The wait and the number of keys in a query are bounded.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -49,8 +47,9 @@ where
     V: Clone + Send + 'static,
     E: WorkError + Clone,
 {
-    /// Creates the queue of the look-ups that `find` answers. On PostgreSQL, two statements of
-    /// `find` may see different snapshots.
+    /// Creates the queue of the look-ups that `find` answers. On PostgreSQL the statements of
+    /// `find` share no snapshot: a statement may see a commit that the statement before it did not
+    /// see.
     pub fn new(
         store: Store,
         find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,

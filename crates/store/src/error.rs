@@ -108,8 +108,8 @@ impl From<refinery_core::Error> for Error {
     fn from(error: refinery_core::Error) -> Self {
         use refinery_core::error::Kind;
         Self::Configuration(match error.kind() {
-            // The database has a migration that this program does not know. In the opposite case, a
-            // migration that the database lacks, the library reports it without `applied_on`.
+            // `applied_on` is set if the database has a migration that this program does not know.
+            // It is not set if the database lacks a migration of this program.
             Kind::MissingVersion(migration) if migration.applied_on().is_some() => {
                 newer_version_message(migration)
             }

@@ -116,12 +116,12 @@ pub(crate) fn catch_panics<T, E>(
 pub(crate) enum OperationResult {
     /// The caller had stopped waiting, so the operation did not run.
     Skipped,
-    /// The operation failed, or was a dry run, and must be rolled back. It may have read changes of
-    /// earlier operations in the same transaction, so its caller gets the result after the outcome
-    /// of their commit is known.
+    /// The operation failed, or was a dry run, and must be rolled back. It may have read
+    /// uncommitted changes of earlier operations in the same transaction. So its caller gets the
+    /// result only after that transaction has been committed or rolled back.
     RolledBack(CommitCallback),
-    /// The operation succeeded. Its caller gets the result after the outcome of the commit is
-    /// known.
+    /// The operation succeeded. Its caller gets the result after the transaction has been committed
+    /// or rolled back.
     Done(CommitCallback),
 }
 
@@ -129,8 +129,8 @@ pub(crate) enum OperationResult {
 /// commit.
 pub(crate) type CommitCallback = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// Runs an operation that is committed together with other operations. If `is_sound` returns an
-/// error for the transaction, the operation fails with that error.
+/// Runs an operation that is committed together with other operations. After the operation, calls
+/// `is_sound`. If `is_sound` returns an error, the operation fails with that error.
 pub(crate) fn run<T: Send + 'static, E: WorkError>(
     mut transaction: Transaction<'_>,
     work: impl Work<T, E>,

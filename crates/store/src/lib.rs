@@ -118,8 +118,8 @@ pub struct Options {
     /// How Citus distributes the tables of a distributed database. A database with only some of
     /// these tables distributed is refused.
     pub sharding: Option<&'static Sharding>,
-    /// Whether this process must be able to migrate the database. If false, the process accepts a
-    /// schema that another process has migrated.
+    /// Whether the database is refused if a pooler prevents this process from migrating it. If
+    /// false, the process then accepts a schema that another process has migrated.
     pub is_to_migrate: bool,
 }
 
@@ -197,9 +197,9 @@ impl Store {
         self.read_for(None, work).await
     }
 
-    /// Does the same as [`Store::read`], on behalf of a share. One share gets at most half of
-    /// PostgreSQL's connections, or one SQLite reader for each core, so that other shares can
-    /// always read.
+    /// Does the same as [`Store::read`], on behalf of a share. To leave connections for other
+    /// shares, one share gets at most half of PostgreSQL's connections, or one SQLite reader for
+    /// each core.
     pub async fn read_for<T: Send + 'static, E: WorkError>(
         &self,
         share: Share,
@@ -297,7 +297,7 @@ impl Store {
         matches!(self.backend, Backend::Sqlite(_))
     }
 
-    /// Returns whether the rows of shares are distributed over several servers.
+    /// Returns whether the organizations' rows are distributed over several servers.
     #[must_use]
     pub fn is_sharded(&self) -> bool {
         matches!(&self.backend, Backend::Postgres(postgres) if postgres.is_sharded())
@@ -332,9 +332,9 @@ impl Store {
         }
     }
 
-    /// Returns the maximum of each number of a [`WorkCount`] since the last call, and resets the
-    /// maxima. Two maxima may come from different transactions. Tests use them to detect queries
-    /// that read more rows as a list grows.
+    /// Returns the largest [`WorkCount`] since the last call, and resets it. Each number is a
+    /// separate maximum, so two numbers may come from different transactions. Tests use this method
+    /// to detect queries that read more rows as a list grows.
     #[expect(
         clippy::must_use_candidate,
         reason = "a caller may only want to reset the maxima"
@@ -459,15 +459,15 @@ impl<'a> Transaction<'a> {
     }
 
     /// Returns whether the transaction is read-only. A read-only transaction sees only committed
-    /// data. All reads of the transaction see one snapshot. Only the queries of a [`BatchLookup`]
-    /// may see different snapshots.
+    /// data. All its reads see one snapshot, except that each query of a [`BatchLookup`] may see
+    /// its own.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only
     }
 
-    /// Returns whether the rows of shares are distributed over several servers. If so, a query
-    /// without a share's id is sent to all servers.
+    /// Returns whether the organizations' rows are distributed over several servers. If so, a query
+    /// without an organization's id is sent to all servers.
     #[must_use]
     pub fn is_sharded(&self) -> bool {
         match &self.handle {
@@ -533,11 +533,11 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Runs a statement once for each of these rows. The statement must insert or update one row:
-    /// `insert … values (…)` or `update … where …`. Returns the number of rows that were changed.
-    /// For many rows this costs far less than as many calls of [`Transaction::execute`]. The first
-    /// value names the owner of the rows and must be the same in all of them. No two rows may
-    /// conflict with each other.
+    /// Runs a statement once for each row of parameters. The statement must insert or update one
+    /// row: `insert … values (…)` or `update … where …`. Returns the number of rows that were
+    /// changed. For many rows this costs far less than as many calls of [`Transaction::execute`].
+    /// The first parameter is the organization that owns the rows, and must be the same in all of
+    /// them. No two rows may conflict with each other, for example by having the same key.
     pub fn execute_many(
         &mut self,
         statement: &'static Statement,

@@ -15,13 +15,14 @@ use crate::error::{Error, Result};
 /// Maximum number of waiting items of one share. The waiting time of an item is limited too, so
 /// this number is hardly ever reached.
 const WAITING: usize = 4_096;
-/// The least time that a share is charged for one turn.
+/// Each turn is charged to its share as at least this much time, even if its work took less.
 const TURN: Duration = Duration::from_micros(100);
-/// Maximum lead of a share's charged time over the queue's virtual time. Slow work is charged only
-/// up to this maximum. Otherwise the callers of a share with very slow work would time out before
-/// its next turn.
+/// The most by which the charged time of a share may exceed the queue's virtual time
+/// (`QueueState::now`). Without this limit, a share with very slow work would wait so long for its
+/// next turn that its callers would time out.
 const DEBT: Duration = Duration::from_millis(50);
-/// When the queue stores this many shares, it removes idle shares that have little charged time.
+/// When the queue stores this many shares, it removes those that are idle and have used little time
+/// lately.
 const REMEMBERED: usize = 1_024;
 
 /// Items of work that wait for a group of threads. The items of one share start in the order in
@@ -37,9 +38,9 @@ struct QueueState<W> {
     /// The turns of the shares that have waiting items and may start one of them, in order.
     turns: BTreeSet<QueueTurn>,
     shares: HashMap<Share, ShareQueue<W>>,
-    /// The virtual time of the queue: the charged time of the share that had the last turn. The
-    /// charged time of a share that was idle is raised to this value, so that the share cannot save
-    /// up turns.
+    /// The virtual time of the queue: the charged time of the share that had the last turn. When an
+    /// idle share adds an item, its charged time is raised to this value, so that the share cannot
+    /// save up turns.
     now: Duration,
     /// Number of turns so far. It decides the order of two shares with the same charged time.
     count: u64,
@@ -85,8 +86,8 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Adds an item of a share. Returns true if the share had no turn before and now has one. Fails
-    /// if too many items of the share wait already.
+    /// Adds an item of a share. Returns true if the share now waits for a turn and did not before.
+    /// Fails if too many items of the share wait already.
     pub(crate) fn push(&self, share: Share, work: W) -> Result<bool> {
         let mut state = self.state();
         state.remove_idle_shares();
@@ -151,8 +152,8 @@ impl<W> Queue<W> {
             .is_some_and(condition)
     }
 
-    /// Records that an item of a share has ended and how long it took. Returns the share's next
-    /// item, so that the same thread can run it without another turn.
+    /// Records that an item of a share has ended, and how long it took. Returns the share's next
+    /// item, which the same thread can run at once, without a new turn of the share.
     pub(crate) fn follow(&self, share: Share, took: Duration) -> Option<W> {
         let mut state = self.state();
         let queue_of_share = state.charge(share, took)?;
@@ -160,8 +161,8 @@ impl<W> Queue<W> {
         queue_of_share.waiting.pop_front()
     }
 
-    /// Records that an item of a share has ended and how long it took. Returns true if the share
-    /// had no turn before and now has one.
+    /// Records that an item of a share has ended, and how long it took. Returns true if the share
+    /// now waits for a turn and did not before.
     pub(crate) fn done(&self, share: Share, took: Duration) -> bool {
         let mut state = self.state();
         let Some(queue_of_share) = state.charge(share, took) else {
@@ -226,7 +227,7 @@ impl<W> QueueState<W> {
     }
 
     /// Updates the turn of a share after a change of its charged time, of its waiting items or of
-    /// its running items. Returns true if the share had no turn before and now has one.
+    /// its running items. Returns true if the share now waits for a turn and did not before.
     fn update_turn(&mut self, share: Share, max_running: usize) -> bool {
         let Some(queue_of_share) = self.shares.get_mut(&share) else {
             return false;
@@ -246,8 +247,8 @@ impl<W> QueueState<W> {
         old_turn.is_none()
     }
 
-    /// Bounds the memory: if many shares are stored, removes the idle ones with little charged
-    /// time.
+    /// If many shares are stored, removes those that are idle and have used little time lately.
+    /// This bounds the memory of the queue.
     fn remove_idle_shares(&mut self) {
         if self.shares.len() >= self.forget_at {
             let threshold = self.now + DEBT / 2;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::Share;
 use crate::error::{Error, Result};
 
-/// When this many shares are stored, the shares that use no connection are removed.
+/// When this many shares are stored, those that use no connection are removed from memory.
 const CLEANUP_SIZE: usize = 1_024;
 
 /// The number of connections in use, by share. Connections used by work without a share are not

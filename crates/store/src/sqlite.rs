@@ -513,7 +513,8 @@ fn run<T: Send + 'static, E: WorkError>(
     sender: JobAnswer<T, E>,
 ) -> OperationResult {
     let is_in_time = |_: &mut Transaction<'_>| {
-        // After this deadline, the caller has already got a timeout.
+        // At this deadline the caller has got a timeout, so the operation must not be committed
+        // later.
         if Instant::now() < until {
             Ok(())
         } else {

@@ -15,8 +15,8 @@
 //!
 //! A test measures a list twice, with few and with many rows in the table. The number of statements
 //! must be the same in both. On SQLite, `instructions` must grow no faster than the number of
-//! returned rows. In tests of the product, the store is `app.server.service.store`. A response that
-//! is served from memory has no transaction.
+//! returned rows. In tests of the product, the store is `app.server.service.store`. A response from
+//! the cache in memory runs no transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

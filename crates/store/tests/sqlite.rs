@@ -18,8 +18,8 @@ store::statements! {
     SOME = "select name from thing where id = any(?1) order by id";
     /// Fails, because a name must not be null.
     BROKEN = "insert into thing (id, name) values (?1, null)";
-    /// Claims rows in the way that lets several nodes claim at once: it skips rows that another
-    /// transaction has locked.
+    /// Claims rows. Skips rows that another transaction has locked, so that several nodes can claim
+    /// at once.
     CLAIM = "with free as (select id from thing where id = any(?1) and name <> ?2 order by id for update skip locked)
         update thing set name = ?2 where id in (select id from free) returning id";
     /// Reads a row and, on PostgreSQL, locks it.
@@ -218,8 +218,7 @@ async fn a_locked_database_is_unavailable_until_it_is_released() {
     let started = Instant::now();
     let refused = opened.store.write(|tx| insert(tx, 1)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
-    // A write waits at most five seconds for the lock. The test allows half a second more for a
-    // busy machine.
+    // A write waits at most 4.8 s (`WORK_LIMIT`). The test allows 0.7 s more for a busy machine.
     assert!(
         started.elapsed() < Duration::from_millis(5_500),
         "{:?}",

@@ -1,5 +1,5 @@
-//! Tests of the SQLite backend: organizations take turns in writing, so none waits long for
-//! another. The store does not write into a database file that was deleted.
+//! Tests of the SQLite backend: organizations take turns in writing, so a busy organization does
+//! not delay the others. The store does not write into a database file that was deleted.
 
 mod support;
 
