@@ -111,8 +111,7 @@ fn pool(connector: Connector, max_idle: usize) -> Pool {
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         // For each target, the pool stores as many idle connections as there may be deliveries at
-        // once. It closes an idle connection so late that the next deliveries of a burst still use
-        // it.
+        // once. An idle connection stays open long enough for the next deliveries of a burst.
         .pool_max_idle_per_host(max_idle)
         .pool_idle_timeout(MAX_IDLE_TIME)
         // Malformed headers are accepted, because only the status and `Retry-After` are read.

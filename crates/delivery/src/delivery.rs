@@ -20,8 +20,8 @@ pub(super) const MAX_FAILURES: i64 = 50;
 /// The shortest delay between two attempts. With it, two attempts never have the same time.
 const MIN_DELAY: Duration = Duration::from_millis(1);
 
-/// The event name of a ping. The owner of a subscription sends a ping to see a delivery arrive. A
-/// ping reports no change, has no subject and cannot be subscribed to.
+/// The event name of a ping. An API client sends a ping to test its subscription. A ping reports no
+/// change, has no subject and cannot be subscribed to.
 pub const PING: &str = "ping";
 
 /// The name and the subject of an event, as a delivery's document and its message contain them.
@@ -34,7 +34,7 @@ pub struct ReportedEvent {
     pub subject: Option<Subject>,
 }
 
-/// The record that an event is about, as the owner of the subscription identifies it.
+/// The record that an event is about: its kind and its id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
@@ -108,8 +108,8 @@ impl Delivery {
         self.earlier = self.attempts.len();
     }
 
-    /// Returns the outcome of the last attempt, which got `reply`. `fraction` is the jitter, from 0
-    /// to 1.
+    /// Returns the outcome of the last attempt, which got `reply`. If a retry follows, `base` is
+    /// the longest first delay, and `fraction` is the jitter, from 0 to 1.
     pub(super) fn outcome(&self, reply: &Reply, base: Duration, fraction: f64) -> AttemptOutcome {
         if self.reported.is_ping() {
             return AttemptOutcome::of_ping(reply);
@@ -205,7 +205,8 @@ impl Reply {
     }
 }
 
-/// The outcome of an attempt. The name of a variant is a label of the attempts metric.
+/// The outcome of an attempt. The name of a variant is a value of the label `outcome` in the metric
+/// `vestibule_webhook_attempts_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum AttemptOutcome {
@@ -237,8 +238,8 @@ impl AttemptOutcome {
         })
     }
 
-    /// Returns the outcome of attempt number `attempt`, counted from 1. `fraction` is the jitter,
-    /// from 0 to 1.
+    /// Returns the outcome of attempt number `attempt`, counted from 1. If a retry follows, `base`
+    /// is the longest first delay, and `fraction` is the jitter, from 0 to 1.
     fn of(reply: &Reply, attempt: usize, base: Duration, fraction: f64) -> Self {
         match reply {
             Reply::Status(200..=299) => Self::Delivered,

@@ -34,7 +34,8 @@ pub enum DisabledReason {
     PrivateTarget,
 }
 
-/// Logs that a subscription was disabled. The owner of the subscription sees the reason in the API.
+/// Logs that a subscription was disabled. The API also shows the reason, as a field of the
+/// subscription.
 pub fn log_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
     tracing::warn!(%organization, %subscription, reason = reason.as_ref(), "a webhook subscription was disabled; nothing more is sent for it");
 }

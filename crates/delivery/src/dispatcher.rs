@@ -416,8 +416,8 @@ fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutco
     }
 }
 
-/// Decides for each delivery of a batch whether and what to send. A delivery that cannot be prepared
-/// is claimed again later.
+/// Decides for each delivery of a batch whether to send it, and which message. A delivery whose
+/// message cannot be prepared is claimed again later.
 fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,

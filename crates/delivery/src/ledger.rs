@@ -160,11 +160,11 @@ pub(super) struct Batch {
 pub(super) struct SearchResult {
     /// How many deliveries were claimed.
     pub count: usize,
-    /// Whether the search stopped before its end. More deliveries may then be due for which there
-    /// are permits.
+    /// Whether the search stopped before it had looked at every subscription. There may then be
+    /// more due deliveries, and free permits for them.
     pub is_incomplete: bool,
-    /// Whether another node had locked or claimed some of the deliveries first. If the transaction
-    /// of that node is rolled back, these deliveries are free again.
+    /// Whether another node had locked or claimed some of the due deliveries first. If that node's
+    /// transaction is rolled back, these deliveries are free again.
     pub was_claimed_elsewhere: bool,
     /// The time at which the next delivery becomes due. `None` if the search stopped early.
     pub next: Option<Timestamp>,
@@ -187,8 +187,8 @@ pub(super) enum Settlement {
     Failed,
     /// The delivery ends with this status. The failure count of the subscription does not change.
     Ended(Status),
-    /// The subscription was disabled earlier, so the delivery is discarded. It can be sent again
-    /// later, but only to another subscription.
+    /// The subscription was disabled earlier, so the delivery is discarded. It can later be sent to
+    /// another subscription for the same event.
     SubscriptionDisabled,
     /// The subscription becomes disabled for this reason, and the delivery ends with this status.
     Disabled(DisabledReason, Status),
@@ -297,8 +297,8 @@ fn take(
             let waiting = waiting(tx, after, until, due)?;
             for row in &waiting {
                 after = row.get(1)?;
-                // The subscription's last delivery may have been removed between the two subqueries
-                // of the statement.
+                // If the subscription's last delivery was removed between the two subqueries of the
+                // statement, the row has no organization.
                 let Some(organization) = row.get(0)? else {
                     continue;
                 };
@@ -395,7 +395,8 @@ fn due_with_permits(
             permit,
         });
     }
-    // More deliveries may be due than were read, or other deliveries got permits during the query.
+    // More deliveries of the subscription may be due than were claimed. The limiter wakes the
+    // dispatcher when it has a permit for them.
     if count >= free || claimed.len() < count {
         limiter.want(subscription);
     }

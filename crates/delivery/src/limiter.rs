@@ -63,10 +63,10 @@ fn organization_limit(free: usize) -> usize {
     free.clamp(MIN_PER_ORGANIZATION, MAX_PER_ORGANIZATION)
 }
 
-/// Returns the limit to one target. `took` is the duration of the target's last response. The limit
-/// is the number of requests that the target would answer in a second one after another, within
-/// bounds. Even a receiver that handles requests one by one can then answer all of them before they
-/// time out.
+/// Returns the limit to one target: the number of deliveries that the target would answer in a
+/// second, one after another, within bounds. `took` is the duration of the target's last response.
+/// Even a receiver that handles requests one by one can then answer all of them before they time
+/// out.
 fn target_limit(took: Option<Duration>) -> usize {
     let in_a_second = took.map_or(0, |took| {
         Duration::from_secs(1).as_nanos() / took.as_nanos().max(1)

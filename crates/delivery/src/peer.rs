@@ -2,8 +2,8 @@
 //! byte is sent.
 //!
 //! The resolver has checked every address that it returned to the client. This file also checks
-//! addresses from other sources: an override, a proxy, or a URL that the client parses in another
-//! way than the guard.
+//! addresses from other sources: an address in the client's own configuration, a proxy, or a URL
+//! that the client parses in another way than the guard.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

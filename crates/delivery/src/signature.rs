@@ -23,7 +23,7 @@ const LENGTH: usize = 24;
 /// header, whose size must be limited.
 const MAX_RETIRED: usize = 4;
 
-/// A signing secret in the form that the owner of the subscription sees.
+/// A signing secret as text: `whsec_` and the secret's bytes in base64.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Secret(String);
@@ -46,8 +46,8 @@ impl fmt::Debug for Secret {
 }
 
 /// The signing secrets of a subscription: the current one, and replaced ones until their grace
-/// periods end. Several replaced secrets may be in their grace period at once. An owner who did not
-/// get the response to a rotation rotates again, and receivers meanwhile still use the secret from
+/// periods end. Several replaced secrets may be in their grace period at once: if the response to a
+/// rotation is lost, the API client rotates again, and the receiver still uses the secret from
 /// before both rotations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secrets {
@@ -75,15 +75,16 @@ impl Secrets {
         }
     }
 
-    /// Returns the current secret. The owner of the subscription sees it only once.
+    /// Returns the text of the current secret. The API shows it only in the response that created
+    /// the secret.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.secret.0
     }
 
     /// Replaces the current secret by a new random one. Messages are also signed with the old
-    /// secret until its grace period ends. With a grace period of zero, messages are no longer
-    /// signed with any older secret, because the owner then has a reason to distrust all of them.
+    /// secret until its grace period ends. An API client chooses a grace period of zero if a secret
+    /// has leaked. Messages are then no longer signed with any older secret.
     pub fn rotate(&mut self, ids: &Ids, now: Timestamp, grace: Duration) {
         let secret = mem::replace(&mut self.secret, Secret::fresh(ids));
         let until = Moment(now.checked_add(grace).unwrap_or(Timestamp::MAX));

@@ -4,8 +4,8 @@
 //! A subscription may have more deliveries than one transaction should remove. Rows are therefore
 //! removed a few at a time, in transactions with a limit of rows and of time. After each
 //! transaction the sweep waits for as long as that transaction took, so other writers get at least
-//! half of the database's time. No statement in this file waits for a locked row. The next sweep
-//! tries to remove that row again.
+//! half of the database's time. A statement skips a locked row instead of waiting for it, and the
+//! next sweep tries to remove that row again.
 
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ const ROWS_A_STATEMENT: i64 = 100;
 const STATEMENTS_A_TRANSACTION: usize = 5;
 /// A transaction that has lasted this long starts no more statements.
 const TRANSACTION_TIME: Duration = Duration::from_millis(10);
-/// Maximum number of transactions in one run that removes deleted subscriptions, or that brings
-/// deliveries forward. With this limit, other background work gets a turn.
+/// Maximum number of transactions in one run of [`sweep_deleted`] or [`bring_forward`]. With this
+/// limit, other background work gets a turn.
 const TRANSACTIONS_A_RUN: usize = 100;
 /// Maximum number of transactions in one run that removes old deliveries. A run starts once a
 /// minute.
@@ -71,8 +71,8 @@ store::statements! {
         order by leased_until desc limit ?2";
     /// Ends the leases of the deliveries that `LEASED_LONG` returned.
     END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
-    /// Deliveries with ids between `?1` and `?2`. Ids sort by creation time, so the two ids stand
-    /// for two times.
+    /// Deliveries with ids between `?1` and `?2`. Ids sort by creation time, so a range of ids is a
+    /// range of creation times.
     OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
     /// Removes deliveries that `OLD` returned: those that have ended, and pending ones whose id is
     /// below `?3`.
@@ -110,8 +110,8 @@ pub async fn sweep_deleted(dependencies: &Dependencies) -> Result<()> {
 }
 
 /// Removes deliveries that are too old: ended deliveries after the retention period, and pending
-/// deliveries a day later. A run has a limit. Deliveries beyond it are removed by the run a minute
-/// later.
+/// deliveries a day later. The number of transactions of a run is limited. The next run, a minute
+/// later, removes the rest.
 pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
     let retention = dependencies.settings.retention;
     let Ok(ended_before) = dependencies.clock.now().checked_sub(retention) else {
@@ -130,9 +130,9 @@ pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Brings forward the deliveries that were delayed or leased while the clock was ahead. Only a
-/// wrong clock can make a delivery due later than the longest delay allows. A run has a limit.
-/// Deliveries beyond it are brought forward by the next sweep.
+/// Makes deliveries due earlier that were delayed or leased while the clock was ahead. Only a wrong
+/// clock can make a delivery due later than the longest delay allows. The number of transactions of
+/// a run is limited. The next sweep changes the rest.
 pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
     let max_delay = max_delay(dependencies.settings.retry_base);
     let Ok(latest) = dependencies.clock.now().checked_add(max_delay) else {

@@ -91,8 +91,8 @@ impl Targets {
         is_public(ip) || self.is_in_allowed_range(ip)
     }
 
-    /// Parses a stored URL. Returns `None` if its text alone shows that it is not permitted. This
-    /// check covers addresses in URLs and private names, which are refused without a lookup.
+    /// Parses a stored URL. Returns `None` if the URL's text alone shows that the target is not
+    /// permitted, for example because it is a private address. Makes no lookup.
     #[must_use]
     pub fn address(&self, url: &str) -> Option<Url> {
         let url = parse_target(url).ok()?;
