@@ -1,5 +1,5 @@
-//! Compresses the script of the API reference for the program. The compressed script has less than
-//! a third of its five megabytes.
+//! Compresses the script of the API reference, which is compiled into the program. The script has
+//! five megabytes, and the compressed script has less than a third of that.
 
 use std::error::Error;
 use std::fs::File;

@@ -60,8 +60,8 @@ pub struct Policy {
 pub enum FormTargets {
     /// This service and these sources.
     Here(Vec<String>),
-    /// Any target. Such a form submits to an address of this server. The response redirects the
-    /// browser to another service, such as an OAuth app, which may redirect it to unknown targets.
+    /// Any target. Such a form submits to this server. The response redirects the browser to
+    /// another service, such as an OAuth app, which may redirect the browser to unknown targets.
     Anywhere,
 }
 

@@ -1,7 +1,7 @@
 //! JSON Schemas (2020-12) compiled for validation, and the violations that they find in a value.
 //!
-//! This crate exists because the validator library is generic throughout, and every crate that
-//! calls the validator would compile it again. In this crate it is compiled once, optimized for
+//! This crate exists because the validator library consists of generic functions, and every crate
+//! that calls them would compile them again. In this crate they are compiled once, optimized for
 //! size.
 
 use jsonschema::{ValidationError, Validator, draft202012};

@@ -186,7 +186,8 @@ mod tests {
         for body in [Body::from_stream(silent), Body::from_stream(slow)] {
             let start = tokio::time::Instant::now();
             assert_eq!(read_form(&headers, body).await, None);
-            // A timer may be late by a tick.
+            // The timer has a resolution of one millisecond, so it may fire a little after the
+            // deadline.
             assert!(
                 (DEADLINE..DEADLINE + Duration::from_secs(1)).contains(&start.elapsed()),
                 "{:?}",

@@ -81,17 +81,18 @@ pub(super) struct ProgressTracker {
 /// The progress timeouts: how long a response may wait while its client reads none of it.
 #[derive(Clone)]
 pub(super) struct ProgressLimits {
-    /// The timeout at other times than those of `short`.
+    /// The timeout in all cases other than those of `short`.
     pub usual: Duration,
-    /// The timeout while a connection waits for a slot or a response for space in the outbound
-    /// buffer, and during shutdown.
+    /// The timeout while a connection waits for a slot, while a response of the same organization
+    /// waits for space in the outbound buffer, and during shutdown.
     pub short: Duration,
     /// The outbound buffer, which decides which of the two timeouts applies.
     pub outbound: Arc<OutboundBuffer>,
 }
 
 impl ProgressTracker {
-    /// Waits until the client has read nothing of a pending response during the timeout.
+    /// Waits until a response is pending and the client has read none of it for the time of the
+    /// timeout.
     pub(super) async fn until_stalled(&self, limits: &ProgressLimits) {
         let mut changes = limits.outbound.changes();
         loop {

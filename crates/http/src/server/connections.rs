@@ -391,8 +391,8 @@ impl Connections {
                 }
                 () = &mut closing, if closing_since.is_none() => {}
                 () = activity.until_dismissed() => return,
-                // An incomplete request has changed nothing, and its client could leave it
-                // incomplete for a long time.
+                // An incomplete request does not delay the shutdown: it has changed nothing, and
+                // its client could leave it incomplete for a long time.
                 () = activity.until_only_incomplete(), if closing_since.is_some() => return,
             }
             connection.as_mut().graceful_shutdown();
@@ -529,8 +529,8 @@ impl Activity {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// Waits until no request has been in progress for `duration`. The wait begins at `since` at
-    /// the earliest.
+    /// Waits until the connection has had no request in progress for `duration`. Only time after
+    /// `since` counts.
     async fn until_idle_for(&self, duration: Duration, since: Option<Instant>) {
         loop {
             let now = Instant::now();
@@ -636,7 +636,7 @@ impl Drop for Socket {
     fn drop(&mut self) {
         self.work.add_connection();
         if self.activity.is_aborted.load(Ordering::Relaxed) {
-            // This fails without consequences if the socket is already closed.
+            // The call fails if the socket is already closed. Then there is no unsent data.
             let _ = self.stream.set_zero_linger();
         }
     }

@@ -32,8 +32,8 @@ pub struct Limits {
     pub idle: Duration,
     /// The progress timeout: how long a response may wait while the client reads none of it.
     pub progress_timeout: Duration,
-    /// The progress timeout while a connection waits for a slot or a response for space in
-    /// `outbound_bytes`, and during shutdown.
+    /// The progress timeout while a connection waits for a slot, while a response of the same
+    /// organization waits for space in `outbound_bytes`, and during shutdown.
     pub short_progress_timeout: Duration,
     /// The maximum total size of the responses that wait to be sent, in bytes.
     pub outbound_bytes: u64,

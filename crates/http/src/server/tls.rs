@@ -69,7 +69,7 @@ impl Tls {
     }
 
     /// Creates TLS without a certificate. Until [`Tls::install`] is called, every handshake fails,
-    /// except that of an authority whose challenge has an answer.
+    /// except the handshake of a certificate authority that fetches the answer to its challenge.
     pub fn managed() -> Result<Self, String> {
         let managed = Arc::new(ManagedCertificate::default());
         let mut config = builder()?.with_cert_resolver(managed.clone());

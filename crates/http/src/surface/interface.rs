@@ -234,8 +234,8 @@ fn check_client_limit(request: &HttpRequest, id: Uuid) -> Option<Response> {
     Some(response)
 }
 
-/// Returns a 503 instead of the response if there was no memory for the request's body. The content
-/// of a web page is not replaced, because a person reads it.
+/// Returns a 503 instead of the response if there was no memory for the request's body. A web page
+/// is not replaced, because a person reads it: it gets the status 503 and keeps its content.
 fn out_of_memory(mut response: Response, id: Uuid) -> Response {
     let error = Error::unavailable("the memory for incomplete requests is full");
     tracing::warn!(request_id = %id, cause = "the memory for incomplete requests is full", "refused a request with 503");

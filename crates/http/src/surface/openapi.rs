@@ -125,8 +125,9 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
     document
 }
 
-/// Replaces each schema that is only for validation by its published form (`x-document`), adds
-/// patterns to formats that no client knows, and removes the keywords for this process alone.
+/// Makes a schema ready for publication. Replaces each schema that is only for validation by its
+/// published form (`x-document`). Adds a pattern to each format that only this service knows.
+/// Removes the keywords that only this process reads.
 pub fn publish(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -135,8 +136,8 @@ pub fn publish(value: &mut Value) {
                 *value = published;
                 return;
             }
-            // Linters report conditions as errors, because a condition names fields of the schema
-            // around it.
+            // A condition names fields of the schema around it, which linters report as an error.
+            // So conditions are not published.
             for condition in ["if", "then", "else"] {
                 map.remove(condition);
             }
@@ -461,8 +462,8 @@ impl OperationSchemas {
         for kind in Refusal::VARIANTS.iter().copied() {
             let is_possible = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
-                // The interface also documents this status for deletions, not only for POST
-                // requests.
+                // The status of an idempotency key that was used for another request. The interface
+                // documents it for deletions too, although only POST requests take a key.
                 Refusal::BusinessRule => {
                     operation.surface == Surface::Public
                         && (operation.method == Method::POST || operation.method == Method::DELETE)

@@ -88,8 +88,8 @@ pub struct OtherRoutes {
     pub within: Vec<Router>,
     /// Routes for browsers of every origin. They set their own CORS headers.
     pub open: Vec<Router>,
-    /// Decides on requests under hosts other than the public URL's. If there is no gate, the host
-    /// does not matter.
+    /// Decides how requests under hosts other than the public URL's are handled. Without a gate,
+    /// they are handled like requests under the public URL's host.
     pub gate: Option<Gate>,
 }
 

@@ -29,7 +29,8 @@ use engine::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
 
 /// The time that a client has to send a message.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
-/// If a message takes at least this time to arrive, its caller is authenticated again.
+/// If a message takes at least this time to arrive, its caller is authenticated again, because the
+/// credential may have been revoked in this time.
 const AUTHENTICATION_LIFETIME: Duration = Duration::from_millis(100);
 /// The header with the version of the protocol.
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

@@ -130,7 +130,8 @@ fn arguments(app: &App, operation: &Operation) -> Map<String, Value> {
         tool: create_operation.id,
         fields: create_operation.input_schema(&mut inline_generator()),
     });
-    // In a create, null and a missing field mean the same, so its schema omits null.
+    // The schema of an update allows null. In a creation, null and a missing field mean the same,
+    // so its schema omits null.
     let takes_null = operation.effect == Effect::Write && operation.is_idempotent;
     compact::arguments(&schema, takes_null, creating_tool.as_ref())
 }
