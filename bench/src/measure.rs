@@ -18,8 +18,8 @@ use crate::rows::Rows;
 use crate::server::Server;
 use crate::setup;
 
-/// Numbers of connections that create objects, each with the minimum ratio of the rate to that of
-/// the yardstick. `None` if there is no minimum.
+/// Numbers of connections that create objects, each with the minimum rate of the service, as a
+/// fraction of the yardstick's rate. `None` if there is no minimum.
 const CREATE_CONNECTIONS: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
 /// The minimum rate of a guest's view of a stay, as a fraction of the rate of a bare handler.
 const STAY_RATE_TARGET: f64 = 0.15;
