@@ -96,8 +96,8 @@ impl Rows {
         })
     }
 
-    /// Returns the lengths in bytes of the document and of the response. The audit log contains a
-    /// second copy of the document.
+    /// Returns the lengths of the document and of the response, in bytes. A creation writes the
+    /// document twice, because the audit entry contains a copy.
     pub fn lengths(&self) -> (usize, usize) {
         (self.document.len(), self.response.len())
     }

@@ -39,7 +39,7 @@ const PAGE_TARGETS: (f64, f64) = (1.5, 3.0);
 /// The organization's id, both in the service and in the bare rows.
 const ORGANIZATION: Uuid = Uuid::from_u64_pair(0x4001, 0x8000_0000_0000_0001);
 const PATH: &str = "/api/v1/reservations";
-/// The schema for the bare rows, inside the database of the service.
+/// The schema for the rows of the bare inserts, inside the database of the service.
 const BARE_SCHEMA: &str = "bare";
 
 /// The tables and indexes for a stay as the service's migrations create them.

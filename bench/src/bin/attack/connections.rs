@@ -39,7 +39,8 @@ const REOPEN_DELAY: Duration = Duration::from_millis(250);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const DOCUMENT: &str = "/api/v1/openapi.json";
 
-/// The number of open connections: the current number, the highest number so far, and the total.
+/// Counts connections: those that are open now, the most that were open at once, and all that were
+/// ever open.
 #[derive(Debug, Default)]
 pub struct ConnectionCounter {
     now: AtomicUsize,

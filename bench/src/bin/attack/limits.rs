@@ -1,5 +1,5 @@
 //! Attacks on resources that the server limits in total: memory for unfinished requests, disk,
-//! registered clients, open files.
+//! registered OAuth clients, open files.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const HTTP2_CONNECTIONS: usize = 220;
 const STREAMS: u8 = 32;
 /// Number of bytes that each HTTP/2 stream sends.
 const STREAM_BYTES: usize = 2_000;
-/// The time after the attack in which the server's memory must fall.
+/// The time within which the server's memory must fall after the attack.
 const MEMORY_DEADLINE: Duration = Duration::from_secs(10);
 /// How much more memory than before the attack the server may use at `MEMORY_DEADLINE`, in MiB. The
 /// C library does not return free pages between objects in use, so some more is permitted.
@@ -44,7 +44,7 @@ const STEPS: usize = 12;
 const FILE_SIZE: usize = 10_000_000;
 /// Number of uploads at the same time.
 const CONCURRENT_UPLOADS: usize = 8;
-/// Number of networks whose clients register.
+/// Number of networks from which OAuth clients are registered.
 const NETWORKS: u8 = 4;
 /// Number of client addresses in each network.
 const ADDRESSES: u8 = 50;
@@ -188,8 +188,8 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
     ))
 }
 
-/// Registers clients from many addresses of four networks. Then checks that a client from another
-/// network can register.
+/// Registers OAuth clients from many addresses of four networks. Then checks that a client can be
+/// registered from another network.
 pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     let address = stage.server.target.address()?;
     let end = stage.begin();
@@ -218,7 +218,7 @@ pub async fn registrations(stage: &mut Stage) -> anyhow::Result<String> {
     ))
 }
 
-/// Registers a client, with `source` as the client's address. Returns the status of the response.
+/// Registers an OAuth client from the address `source`. Returns the status of the response.
 async fn register(server: SocketAddr, source: Ipv4Addr) -> anyhow::Result<u16> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((source, 0).into())?;

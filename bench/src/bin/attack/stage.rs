@@ -134,7 +134,7 @@ impl Scenario {
     }
 }
 
-/// A server with a victim and a neighbour on it.
+/// A server with two organizations: the victim and a neighbour.
 pub struct Stage {
     pub server: AttackedServer,
     pub victim: Arc<Victim>,

@@ -1,4 +1,4 @@
-//! A neighbour that knows all ids and idempotency keys of the victim.
+//! The attack of a neighbour that knows all ids and idempotency keys of the victim.
 
 use std::time::{Duration, Instant};
 
