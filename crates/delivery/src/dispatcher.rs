@@ -55,7 +55,7 @@ struct DispatcherInner {
     sender: Sender,
     recorder: Recorder,
     limiter: Limiter,
-    /// The subscription whose deliveries were claimed last.
+    /// The subscription whose deliveries were claimed last. The next search begins after it.
     last: Mutex<Uuid>,
 }
 

@@ -91,7 +91,7 @@ struct LimiterInner {
 
 #[derive(Default)]
 struct Permits {
-    /// The use of the total limit.
+    /// The use of the limit `MAX_IN_FLIGHT`, which applies to all deliveries together.
     all: LimitUse,
     /// The ids of the deliveries in flight, by subscription.
     in_flight: HashMap<Uuid, HashSet<Uuid>>,

@@ -1,4 +1,5 @@
-//! The owner of subscriptions, which supplies the content of their deliveries.
+//! The trait that connects this crate with the owner of subscriptions: the module that supplies the
+//! content of their deliveries.
 
 use engine::error::Result;
 use jiff::Timestamp;

@@ -12,7 +12,8 @@ use tokio::time::Instant;
 use crate::error::{Error, Result};
 use crate::{Transaction, WAIT_LIMIT};
 
-/// A closure over a transaction. The store runs the closure on the thread that owns the connection.
+/// Work for the store: a closure that takes a transaction. The store runs the closure on the thread
+/// that owns the connection.
 pub trait Work<T, E>: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static {}
 
 impl<T, E, W> Work<T, E> for W where W: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static

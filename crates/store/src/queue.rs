@@ -58,7 +58,8 @@ type QueueTurn = (Duration, u64, Share);
 struct ShareQueue<W> {
     waiting: VecDeque<W>,
     running: usize,
-    /// The time charged to the share, on the scale of the queue's virtual time.
+    /// The time charged to the share. It is compared with the queue's virtual time
+    /// (`QueueState::now`).
     charged: Duration,
     /// Duration of the share's last finished work.
     last: Duration,

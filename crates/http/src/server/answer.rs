@@ -1,4 +1,5 @@
-//! Sends responses: progress timeouts, and the data that clients have not read yet.
+//! Sends responses. Tracks how much of each response its client has read, and aborts a response of
+//! which the client reads nothing during the progress timeout.
 
 use std::convert::Infallible;
 use std::pin::Pin;

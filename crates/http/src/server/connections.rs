@@ -342,8 +342,8 @@ impl Connections {
         }
     }
 
-    /// Does the TLS handshake, if TLS is configured. A client that does not complete the handshake
-    /// in time is treated like an idle connection.
+    /// Does the TLS handshake, if TLS is configured. If a client does not complete the handshake in
+    /// the time that a connection may be idle, the connection is closed.
     async fn transport(&self, socket: Socket, activity: &Activity) -> Option<Transport> {
         let Some(tls) = &self.tls else {
             return Some(Either::Left(socket));

@@ -19,7 +19,7 @@ use engine::pipeline::{Body as Answered, CODINGS, coded};
 /// The minimum size of a response that is compressed, in bytes.
 const MIN_COMPRESSED_SIZE: usize = 1_024;
 
-/// What a client's headers say about caching and compression.
+/// The answers that a client already has, and whether it accepts gzip, according to its headers.
 #[derive(Debug, Default)]
 pub(super) struct ClientPreferences {
     /// The tags in `If-None-Match`: those of the answers that the client already has.

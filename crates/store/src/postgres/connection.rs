@@ -287,8 +287,9 @@ impl Connection {
         answers
     }
 
-    /// Returns the answers to all messages. If the connection is unproven and turns out to be lost,
-    /// or leads to a server that refuses writes, sends the messages again on another connection.
+    /// Returns the answers to all messages. If the connection was idle before these messages, it
+    /// may turn out to be lost, or to lead to a server that refuses writes. The messages are then
+    /// sent again on another connection.
     fn answers(&mut self, messages: &[Message<'_>]) -> Result<Vec<Answer>> {
         loop {
             let may_replace_until = match self.state {
@@ -425,8 +426,8 @@ impl Connection {
         })
     }
 
-    /// Returns the limit for the next answer. On an unproven connection the limit is shorter, so
-    /// that there is time to use another connection.
+    /// Returns the limit for the next answer. If the connection was idle and has not answered
+    /// since, the limit is shorter, so that there is time to use another connection.
     fn answer_limit(&self) -> Duration {
         match self.state {
             ConnectionState::Unproven { .. } => self.pooling.first_limit(),

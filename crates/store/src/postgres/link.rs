@@ -109,7 +109,7 @@ impl From<Failure> for Error {
 pub(super) struct Link {
     client: Client,
     wire: Wire,
-    /// Whether the wire's future has ended. An ended future must not be polled again.
+    /// Whether the future `wire` has ended. An ended future must not be polled again.
     has_ended: bool,
     is_lost: bool,
     runtime: Runtime,

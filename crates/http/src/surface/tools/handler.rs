@@ -110,7 +110,8 @@ impl ServerHandler for Handler {
         };
         let parts = context.extensions.get::<Parts>();
         let request = Request {
-            // The call uses the id of its HTTP request, so that header and log agree.
+            // The call uses the id of its HTTP request, so that the log has the id that the client
+            // gets in `X-Request-Id`.
             id: extension_of::<RequestId>(&context).map_or_else(
                 || self.service.app_state.ids.uuid(self.service.clock.now()),
                 |id| id.0,
