@@ -1,5 +1,5 @@
 //! Measures repeated requests for the guest's page, and compares their rate with that of a bare
-//! handler that sends the same bytes.
+//! HTTP handler that sends the same bytes.
 
 use http::Method;
 use serde_json::json;
@@ -12,7 +12,8 @@ use crate::report::Line;
 use crate::server::Server;
 use crate::setup::{self, ORGANIZATION};
 
-/// The minimum rate of requests for the guest's page, as a fraction of the rate of a bare handler.
+/// The minimum rate of requests for the guest's page, as a fraction of the rate of a bare HTTP
+/// handler that sends the same bytes.
 const TARGET: f64 = 0.25;
 /// Number of manuals that the measured guest gets.
 const MANUALS: u64 = 12;

@@ -21,22 +21,23 @@ use crate::setup;
 /// Numbers of connections that create objects, each with the minimum rate of the service, as a
 /// fraction of the yardstick's rate. `None` if there is no minimum.
 const CREATE_CONNECTIONS: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
-/// The minimum rate of a guest's view of a stay, as a fraction of the rate of a bare handler.
+/// The minimum rate of requests for a guest's view of a stay, as a fraction of the rate of a bare
+/// HTTP handler that sends the same bytes.
 const STAY_RATE_TARGET: f64 = 0.15;
 /// The maximum resident memory of an idle service, in MiB.
 const IDLE_TARGET: f64 = 25.0;
 /// The maximum time from the start of the service until it listens, in milliseconds.
 const START_UP_TARGET: f64 = 60.0;
-/// The maximum time of a guest's view of a stay, in milliseconds.
+/// The maximum median time of a request for a guest's view of a stay, in milliseconds.
 const STAY_TARGET: f64 = 5.0;
-/// The maximum time of the list of all steps, in milliseconds.
+/// The maximum median time of a request for the list of all steps, in milliseconds.
 const STEPS_TARGET: f64 = 25.0;
-/// The maximum time of the list of a property's manuals, in milliseconds.
+/// The maximum median time of a request for the list of a property's manuals, in milliseconds.
 const MANUALS_TARGET: f64 = 5.0;
-/// The maximum time of a search, in milliseconds.
+/// The maximum median time of a search request, in milliseconds.
 const SEARCH_TARGET: f64 = 20.0;
-/// Ten times as many properties may slow down a response by at most this factor, if the response
-/// does not depend on the properties.
+/// The maximum factor by which ten times as many properties may slow down a response that does not
+/// depend on them.
 const GROWTH_TARGET: f64 = 1.5;
 /// The minimum number of requests in a round that measures latency.
 const MIN_REQUESTS: usize = 200;

@@ -34,9 +34,11 @@ const ORGANIZATIONS: u32 = 64;
 const CREATE_TARGET: f64 = 2.0;
 /// The minimum rate of creations in many organizations, as a multiple of the rate of `pgbench`.
 const MANY_ORGANIZATIONS_TARGET: f64 = 0.8;
-/// The minimum rate of the list of steps, as a fraction of the rate of a bare handler.
+/// The minimum rate of requests for the list of steps, as a fraction of the rate of a bare HTTP
+/// handler that sends the same bytes.
 const LIST_TARGET: f64 = 0.7;
-/// The minimum rate of a guest's view of a stay, as a fraction of the rate of a bare handler.
+/// The minimum rate of requests for a guest's view of a stay, as a fraction of the rate of a bare
+/// HTTP handler that sends the same bytes.
 const STAY_TARGET: f64 = 0.25;
 /// Number of connections that read, on all nodes together.
 const READ_CONNECTIONS: u32 = 32;

@@ -12,12 +12,14 @@ use crate::setup::{self, LIST_LENGTH};
 
 /// Number of connections that read at the same time.
 const CONNECTIONS: u32 = 32;
-/// The minimum rate of the list of steps, as a fraction of the rate of a bare handler.
+/// The minimum rate of requests for the list of steps, as a fraction of the rate of a bare HTTP
+/// handler that sends the same bytes.
 const LIST_TARGET: f64 = 0.7;
-/// The minimum rate of a list that is a tenth as long. In a short response the fixed cost of a
-/// request has more weight.
+/// The minimum rate of requests for a list that is a tenth as long. It is below `LIST_TARGET`,
+/// because the fixed cost of a request has more weight in a short response.
 const SHORT_TARGET: f64 = 0.25;
-/// The minimum rate of the compressed list, as a fraction of the rate of a bare handler.
+/// The minimum rate of requests for the compressed list, as a fraction of the rate of a bare HTTP
+/// handler that sends the same bytes.
 const COMPRESSED_TARGET: f64 = 0.6;
 /// The number of processors that the second server is told to assume.
 const PROCESSORS: u32 = 32;
