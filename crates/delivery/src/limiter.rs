@@ -76,7 +76,8 @@ fn target_limit(took: Option<Duration>) -> usize {
         .clamp(MIN_PER_TARGET, MAX_PER_TARGET)
 }
 
-/// The permits with which this process sends deliveries.
+/// Gives out the permits without which this process sends no delivery. All clones share the same
+/// permits.
 #[derive(Clone, Default)]
 pub(super) struct Limiter(Arc<LimiterInner>);
 

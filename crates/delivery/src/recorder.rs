@@ -29,7 +29,7 @@ const ERROR_DELAY: Duration = Duration::from_secs(1);
 /// An outcome that waits to be recorded, and the delivery's permit, which is dropped afterwards.
 type Unrecorded = (Entry, Permit);
 
-/// Writes outcomes to the ledger in batches.
+/// Records outcomes in the database, in batches.
 pub(super) struct Recorder {
     dependencies: Arc<Dependencies>,
     /// The time from which the ticks are counted.

@@ -15,7 +15,7 @@ use super::pooler::{self, Pooling};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
 
-/// The layout of a distributed database.
+/// How the tables of a database are distributed over several servers.
 #[derive(Debug, Clone, Copy)]
 pub struct Sharding {
     /// The table with one row for each organization, and the name of its key column.
@@ -62,7 +62,8 @@ impl Tables {
         tables
     }
 
-    /// Returns an error text if any table is misplaced or if only some tables are distributed.
+    /// Returns an error text if a table is distributed in another way than this program needs, or
+    /// if only some of the tables are distributed.
     fn refusal(&self) -> Option<String> {
         if !self.misplaced.is_empty() {
             return Some(format!(
@@ -89,7 +90,7 @@ fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
     Ok(link.scalar(until, HAS_EXTENSION)?.is_some())
 }
 
-/// Returns an error if the tables are distributed in another way than this layout.
+/// Returns an error if the tables are not distributed as `sharding` describes.
 pub(super) fn assert_fully_distributed(
     link: &mut Link,
     until: Instant,
