@@ -39,8 +39,9 @@ const PAGE: &str = concat!(
 "#
 );
 
-/// The script that starts the reference. It is a separate file, so that inline scripts can stay
-/// forbidden. The disabled options would contact hosts of the reference's vendor.
+/// The script that starts the API reference. It is a separate file, so that inline scripts can stay
+/// forbidden. The options that are disabled here would make the page contact hosts of the script's
+/// vendor.
 const START: &str = r##"const at = (path) => new URL(path, document.baseURI).href;
 Scalar.createApiReference("#app", {
   sources: [
@@ -59,7 +60,7 @@ Scalar.createApiReference("#app", {
 "##;
 
 /// The content security policy: nothing from other hosts. Inline styles are allowed, because the
-/// reference's script creates them.
+/// script that shows the API reference creates them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
     font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -68,12 +69,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 const REVALIDATE: &str = "no-cache";
 const CACHE_FOR_A_DAY: &str = "public, max-age=86400";
 
-/// The reference's script, compressed at build time.
+/// The script that shows the API reference, compressed at build time.
 static SCRIPT: LazyLock<CompressedText> = LazyLock::new(|| {
     CompressedText::gzipped(include_bytes!(concat!(env!("OUT_DIR"), "/scalar.js.gz")))
 });
 
-/// Returns the routes of the reference.
+/// Returns the routes of the API reference page and of its scripts.
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/docs", get(async || page()))

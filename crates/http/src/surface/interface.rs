@@ -51,7 +51,8 @@ const MAX_HEADERS: usize = 100;
 /// Marks the responses of routes that are exempt from some processing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RouteExemption {
-    /// Small or shared responses, and health checks. They are not counted in the outbound buffer.
+    /// Small responses, responses that are the same for every client, and health checks. They are
+    /// not counted in the outbound buffer.
     Shared,
     /// Responses for browsers of every origin, with their own headers. They are not counted in the
     /// outbound buffer and not compressed.
@@ -62,7 +63,8 @@ pub(super) enum RouteExemption {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OverLimit;
 
-/// The service behind the port: all routes with their processing.
+/// All routes of the port, with the processing that is common to them: request id, limits,
+/// compression, log.
 #[derive(Clone)]
 pub struct Interface {
     routes: Router,

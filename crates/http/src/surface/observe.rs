@@ -34,7 +34,7 @@ const BUCKETS: [f64; 12] = [
 /// The target of the log line of each request.
 const TARGET: &str = "vestibule::surface::observe";
 
-/// The operation name of a request that matches no operation.
+/// The name in the log and in the metrics for a request that matches no operation.
 pub(super) const NONE: &str = "-";
 
 /// The operation of a request. It is attached to the response, for the log and the metrics.

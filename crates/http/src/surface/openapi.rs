@@ -36,7 +36,8 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Builds the document of an interface, with or without the section of webhooks.
+    /// Builds the OpenAPI document of an interface. Omits the section of webhooks if `has_webhooks`
+    /// is false.
     pub(super) fn of(
         app: &'static App,
         surface: Surface,

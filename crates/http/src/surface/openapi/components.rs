@@ -25,7 +25,7 @@ pub(super) fn header_references(names: &[&str]) -> Value {
         .into()
 }
 
-/// Returns the names of the headers of every response of an interface.
+/// Returns the names of the headers that every response of an interface has.
 pub(super) fn common_headers(surface: Surface) -> Vec<&'static str> {
     let mut headers = vec!["X-Request-Id"];
     if surface != Surface::Platform {
@@ -72,7 +72,7 @@ pub(super) fn parameters(surface: Surface) -> Value {
     parameters
 }
 
-/// Returns the headers that responses of an interface refer to.
+/// Returns the component section `headers`: the headers that responses of an interface may have.
 pub(super) fn headers(surface: Surface) -> Value {
     let number = |description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } });
     let mut headers = json!({
@@ -139,7 +139,7 @@ fn error_kinds(surface: Surface) -> impl Iterator<Item = ErrorKind> {
         .filter(move |kind| kind.is_public() || surface == Surface::Platform)
 }
 
-/// Returns the responses for errors, each with an example of every code.
+/// Returns the responses for errors. A response has an example for each error code of its status.
 fn refusals(surface: Surface) -> Map<String, Value> {
     let mut responses = Map::new();
     for kind in error_kinds(surface) {
