@@ -132,7 +132,7 @@ pub struct Attempt {
     pub attempted_at: Moment,
     /// The HTTP status of the receiver's answer. Null if no answer came.
     pub status_code: Option<u16>,
-    /// Why no answer came, or that a redirect was not followed. Null otherwise.
+    /// The reason why no answer came, or a note that a redirect was not followed. Null otherwise.
     pub error: Option<String>,
     /// How long the attempt took, in milliseconds.
     #[serde(default)]

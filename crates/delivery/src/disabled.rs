@@ -28,7 +28,7 @@ pub enum DisabledReason {
     /// The credential was revoked, expired, disconnected, switched off, or lacks two-factor
     /// authentication.
     CredentialInvalid,
-    /// The credential no longer holds the permission the event needs.
+    /// The credential no longer has the permission that the event needs.
     PermissionLost,
     /// The target was found to lead into a private network.
     PrivateTarget,
