@@ -247,8 +247,8 @@ impl Limiter {
         })
     }
 
-    /// Returns how many more deliveries of a subscription may be sent. If the subscription's groups
-    /// are not known, assumes the smallest limit of a target.
+    /// Returns how many more deliveries of a subscription may be sent. If the limiter has no record
+    /// of the subscription's target, assumes the smallest limit of a target.
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let permits = self.permits();
         let groups = permits

@@ -142,8 +142,8 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
     let victim = stage.victim.organization.clone();
     let ids = create_objects(&victim).await?;
     let operations = operations(&victim.key).await?;
-    // First the owner reads each path with every id. If the owner gets no object at a path, a 404
-    // for the attacker at this path proves nothing.
+    // First the victim, which owns the objects, reads each path with every id. If it gets no object
+    // at a path, a 404 for the attacker at this path proves nothing.
     for (_, path) in operations
         .iter()
         .filter(|(method, _)| method == Method::GET)

@@ -92,8 +92,7 @@ pub(super) struct ProgressLimits {
 }
 
 impl ProgressTracker {
-    /// Waits until a response is pending and the client has read none of it for the time of the
-    /// timeout.
+    /// Waits until the client has read nothing of a pending response for as long as the timeout.
     pub(super) async fn until_stalled(&self, limits: &ProgressLimits) {
         let mut changes = limits.outbound.changes();
         loop {

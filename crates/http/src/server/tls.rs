@@ -105,7 +105,8 @@ impl Tls {
             return Err("the certificate is in files".into());
         };
         // `CertifiedKey::from_der` is not suitable: it compares the key with the certificate, and
-        // refuses the critical extension of such a certificate, which only authorities understand.
+        // refuses the critical extension in the certificate of a challenge, which only certificate
+        // authorities understand.
         let key =
             crypto::ring::sign::any_supported_type(&key).map_err(|error| error.to_string())?;
         let certified_key = CertifiedKey::new(vec![certificate], key);

@@ -112,8 +112,8 @@ pub fn router(
         };
         add(&path);
         if operation.surface == Surface::Guest {
-            // A client that appends an empty relative path to a stay's link requests the path with
-            // a slash at its end.
+            // Some clients append an empty relative path to a stay's link, and then request the
+            // path with a slash at its end.
             add(&format!("{path}/"));
         }
     }

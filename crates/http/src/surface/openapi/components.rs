@@ -1,5 +1,5 @@
-//! The components that the operations of a document share: parameters, headers, errors, and the
-//! envelope.
+//! The components of an OpenAPI document that several operations share: parameters, headers,
+//! errors, and the envelope.
 
 use std::collections::BTreeSet;
 
