@@ -152,8 +152,8 @@ impl Editor for PortalEditor {
         let portals = request.read_text(LIST_PORTALS, json!({})).await?;
         let mut values = Map::new();
         // If no portal is the default yet, the form proposes the new portal as the default. A
-        // limited member does not see every portal, so the console cannot know this and proposes
-        // nothing.
+        // member who can access only some of the flats does not see every portal, perhaps not even
+        // the default. So the form proposes nothing to that member.
         if request.manages_whole_organization() && !portals.iter().any(|portal| portal.is_default) {
             values.insert("isDefault".to_owned(), json!(true));
         }

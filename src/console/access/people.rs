@@ -35,7 +35,7 @@ static MEMBER: Resource = Resource {
     },
 };
 
-/// Refuses limited members, who may not manage members.
+/// Refuses members who can access only some of the flats, because they may not manage members.
 fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     if request.manages_whole_organization() {
         Ok(())

@@ -108,7 +108,7 @@ fn path(path: &str, kind: RecordKind) -> String {
     }
 }
 
-/// Refuses a limited member, because limited members may not change records.
+/// Refuses members who can access only some of the flats, because they may not change records.
 fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     if request.manages_whole_organization() {
         Ok(())
