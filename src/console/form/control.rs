@@ -153,10 +153,12 @@ pub enum ControlInput {
 
 /// A row of a list of objects. It has a control for each field of its object.
 pub struct FormRow {
-    /// A sentence that describes the rule which is stored for the row.
+    /// A sentence that describes the rule which is stored for the row. `None` for a new row, and
+    /// for a list of objects that are not rules.
     pub rule_sentence: Option<String>,
     pub controls: Vec<Control>,
-    /// The checkbox that removes the row. `None` if no rule is stored for the row.
+    /// The checkbox that removes the row. `None` if no rule is stored for the row, or if the form
+    /// is read-only.
     pub removal: Option<Removal>,
 }
 
@@ -487,7 +489,8 @@ impl FieldContext<'_> {
         ))
     }
 
-    /// Returns the checkbox that removes a row. Returns `None` if no rule is stored for the row.
+    /// Returns the checkbox that removes a row. Returns `None` if no rule is stored for the row, or
+    /// if the form is read-only.
     fn removal(&self, row: &str, reported: Option<&str>) -> Option<Removal> {
         let words = self.request.texts;
         let name = removal_field(row);

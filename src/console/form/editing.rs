@@ -54,9 +54,9 @@ pub(super) fn operation(
     operation_calls::operation(&request.service, id).ok_or_else(ConsoleRefusal::broken)
 }
 
-/// Returns whether a field has an effect for this type of resource. Only a condition on `stepType`
-/// is evaluated, because no form can change that field. Any other condition counts as true. A field
-/// is also hidden if its condition refers to a hidden field.
+/// Returns whether a field has an effect for this type of resource. Evaluates only a condition on
+/// `stepType`, because no form can change that field. Assumes that any other condition is met. A
+/// field is also hidden if its condition refers to a hidden field.
 fn is_shown(spec: &FieldSpec, all: &[FieldSpec], base: &Map<String, Value>, depth: u8) -> bool {
     let Some((field, values)) = &spec.when else {
         return true;

@@ -408,8 +408,8 @@ fn shown(spec: &FieldSpec, value: Option<&Value>) -> String {
     text.chars().take(LONGEST).collect()
 }
 
-/// Returns the form field to which an issue belongs: the field whose name is the longest beginning
-/// of the issue's path.
+/// Returns the form field that an issue is about: the field whose name is the longest beginning of
+/// the issue's path.
 fn place(path: &[String], names: &[&str], fields: &ConsoleFields) -> Option<String> {
     let is_known = |name: &String| {
         names.contains(&name.as_str()) || fields.iter().any(|(known, _)| known == name)

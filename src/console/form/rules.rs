@@ -11,9 +11,9 @@ use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD};
 use crate::console::labels;
 use crate::console::request::{ConsoleFields, ConsoleRequest};
 
-/// Returns the names that the form suggests, each with its label: all known names, and the other
-/// names in `list`. If another name equals the label of a known name, that label also contains the
-/// known name in parentheses.
+/// Returns the names that the form suggests, each with its label: the known names in `names`, and
+/// the other names in `list`. If a name in `list` equals the label of a known name, that label also
+/// contains the known name, as in `Phone (phone)`.
 pub fn suggested(
     language: &str,
     names: &[&'static str],

@@ -35,8 +35,8 @@ pub struct FieldSpec {
     pub when: Option<(String, Vec<String>)>,
     /// The permission that a member needs to change this field.
     pub needs: Option<Permission>,
-    /// The field of the response with the id of the text that this field writes. The form reads the
-    /// text by this id.
+    /// The field of the response with the id of the text that this field writes, such as
+    /// `specialOfferTitleId` for `specialOfferTitle`. The form reads the text by this id.
     pub linked_by: Option<String>,
     /// The section of the form that contains the field. `None` puts the field into the last
     /// section.
@@ -128,8 +128,8 @@ pub fn specs(
     specs
 }
 
-/// Returns the fields of an object, in the order of the schema. If `answer` is `None`, every field
-/// counts as readable.
+/// Returns the fields of an object, in the order of the schema. `answer` is the schema of the
+/// response that decides which fields are readable. If it is `None`, all fields are readable.
 pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<FieldSpec> {
     let required: Vec<&str> = schema["required"]
         .as_array()
@@ -157,8 +157,8 @@ pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<FieldSpec> {
         .collect()
 }
 
-/// Returns whether a response schema contains a field. A field in a flattened part (`allOf`) counts
-/// as well.
+/// Returns whether a response schema contains a field. Also searches the flattened parts of the
+/// schema (`allOf`).
 fn answers(answer: &Value, name: &str) -> bool {
     answer["properties"].get(name).is_some()
         || answer["allOf"]
@@ -214,7 +214,7 @@ fn kind(schema: &Value, field: &Value) -> InputKind {
         Value::Array(kinds) => kinds.iter().any(|kind| kind == wanted),
         kind => kind == wanted,
     };
-    // The form edits a field that accepts a text or a boolean as a text.
+    // A field that accepts a text or a boolean gets a text field.
     if is("string") && is("boolean") {
         return InputKind::Line("text");
     }

@@ -60,14 +60,14 @@ pub fn choice(language: &str, value: &str) -> String {
         .map_or_else(|| capitalized(&value.replace('_', " ")), str::to_owned)
 }
 
-/// Returns the description of a category of rules from the label table. Returns `None` if the
-/// schema's description applies.
+/// Returns the description of a category of rules from the label table. Returns `None` if the table
+/// has no description. The caller then uses the description in the schema.
 pub fn rule(language: &str, category: &str) -> Option<&'static str> {
     values::label(language, category).and_then(|label| label.hint)
 }
 
-/// Finds the label and the help text of a field. A field with the id of a text has the label of
-/// that text.
+/// Finds the label and the help text of a field. If the label table lacks a field such as
+/// `titleId`, returns those of `title`.
 fn find(language: &str, name: &str) -> Option<&'static Label> {
     fields::label(language, name).or_else(|| fields::label(language, name.strip_suffix("Id")?))
 }
