@@ -18,8 +18,8 @@ const MOST: usize = 500;
 /// Maximum number of flats that the member can choose from if several flats match the typed name.
 const OFFERED: usize = 20;
 
-/// The fields of a flat that the console uses. The list operation returns records as JSON with
-/// fields that the platform defines, so only these fields are parsed.
+/// The fields of a flat that the console uses. The JSON of a flat can have more fields, which the
+/// platform defines. They are not parsed.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatSummary {

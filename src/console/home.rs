@@ -57,8 +57,8 @@ pub static SCREEN: Screen = Screen {
 
 /// Maximum number of rows in each list of this page.
 const MOST: usize = 6;
-/// Maximum number of stays that the page checks for arrivals. The check reads the date at the
-/// stay's flat and, for an arrival, the guest's progress.
+/// Maximum number of stays that the page checks for arrivals. The check reads the time zone of each
+/// flat. If the guest arrives today or tomorrow, it also reads the guest's submission.
 const SCAN_LIMIT: usize = 8;
 /// `TITLES` is the maximum number of titles that the page checks for missing languages. `LANGUAGES`
 /// is the maximum number of languages that it checks.
@@ -143,8 +143,8 @@ struct Arrival {
     way: String,
 }
 
-/// The fields of a step that this page uses. The list operation joins stored JSON texts, so only
-/// these fields are parsed.
+/// The fields of a step that this page uses. The list operation returns steps as JSON text, and
+/// this page parses no other field.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HomeStep {

@@ -54,8 +54,8 @@ const FILTERS: [&str; 6] = [
     "status",
 ];
 
-/// The fields of a stay that the console uses. The operations return records as JSON with fields
-/// that the platform defines, so only these fields are parsed.
+/// The fields of a stay that the console uses. The JSON of a stay can have more fields, which the
+/// platform defines. They are not parsed.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StayItem {

@@ -153,8 +153,8 @@ const ASKING: [&str; 2] = ["your_details", "other_guests"];
 /// Maximum number of steps whose position one move may change.
 const MOST_MOVED: usize = 200;
 
-/// A step of the list. The list operation joins stored JSON texts, so only the fields that decide
-/// the position of the step are parsed.
+/// A step of the list. The list operation returns steps as JSON text. For most steps, the page
+/// needs only the fields that decide the position.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 struct PositionedStep {
