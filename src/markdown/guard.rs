@@ -494,9 +494,10 @@ impl SurroundingCharacters {
         self.is_clear(self.before) && !is_in_word(self.after[0], delimiter, is_single)
     }
 
-    /// Returns whether the run is clearly formatting. The character next to the run on its inside
-    /// must not be a blank. A digit or `#` must not be next to the run on either side, nor be the
-    /// second character on its inside.
+    /// Returns whether the run is clearly formatting. `inside` has the two nearest characters of
+    /// the text that the run would format. The nearest one must not be blank. If a digit or `#` is
+    /// on either side of the run, or the second character inside, the run is part of a code such as
+    /// `*1234#`.
     fn is_clear(&self, inside: [Option<char>; 2]) -> bool {
         let touches = |character: Option<char>| {
             character.is_some_and(|character| character.is_numeric() || character == '#')
@@ -625,8 +626,8 @@ fn marker(text: &str) -> Option<Marker> {
     None
 }
 
-/// Returns whether the rest of a line consists of `#` characters, and a digit and a blank precede
-/// it. Markdown would drop these characters at the end of a heading.
+/// Returns whether the rest of a line consists of `#` characters, which follow a digit and a blank.
+/// Markdown would drop these characters at the end of a heading.
 fn is_closing(line: &str, offset: usize) -> bool {
     line[offset..].trim_end().trim_start_matches('#').is_empty()
         && line[..offset].ends_with(' ')

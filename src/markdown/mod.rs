@@ -20,9 +20,9 @@ use comrak::nodes::{AstNode, NodeList, NodeValue};
 use comrak::{Arena, Options};
 pub use values::{escaped_value, mark};
 
-/// The checkboxes of a check list: unticked and ticked. A private-use character of Unicode
-/// represents a checkbox until the text is sanitized. The HTML then replaces the character. The
-/// texts of hosts lose these characters first.
+/// An unticked and a ticked checkbox: the placeholder character in the text until it is sanitized,
+/// and the HTML that then replaces the character. The placeholders are private-use characters of
+/// Unicode. They are removed from texts of hosts.
 const BOXES: [(char, &str); 2] = [
     ('\u{e0f0}', "<input type=\"checkbox\">"),
     ('\u{e0f1}', "<input type=\"checkbox\" checked>"),
@@ -37,8 +37,8 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     // Chinese and Japanese texts have no blanks around emphasis. Without this option, the renderer
     // would not find the emphasis.
     options.extension.cjk_friendly_emphasis = true;
-    // A line end in the text becomes a line break in the HTML: a host who writes a door code below
-    // an address wants two lines.
+    // Each line end in the text becomes a line break in the HTML. For example, a host who writes a
+    // door code below an address wants two lines.
     options.render.hardbreaks = true;
     // The Markdown renderer does not filter HTML, because the sanitizer removes the harmful parts
     // afterwards.
@@ -164,8 +164,8 @@ fn rendered(markdown: &str, values: &[String], language: Option<&str>) -> Option
     Some(html)
 }
 
-/// Turns an item of a check list into a label with the placeholder of a checkbox, which the
-/// sanitizer does not remove.
+/// Turns an item of a check list into a label that begins with a placeholder for the checkbox. The
+/// sanitizer would remove the HTML of a checkbox.
 fn label_task_item<'a>(arena: &'a Arena<'a>, node: &'a AstNode<'a>) {
     let symbol = match &node.data().value {
         NodeValue::TaskItem(item) => item.symbol,
@@ -198,7 +198,8 @@ fn has_visible_content(html: &str) -> bool {
 /// of screen readers would stumble over a gap between levels.
 ///
 /// The HTML is sanitized, so each tag has only one spelling. A `<` that does not begin a tag occurs
-/// only in an attribute, where this function can at most change the text of a title.
+/// only in an attribute, such as `title`. There, this function can at most change a digit in the
+/// text.
 fn renumber_headings(html: &str) -> String {
     let mut output = String::with_capacity(html.len());
     let (mut first, mut current) = (None, FIRST_HEADING - 1);
