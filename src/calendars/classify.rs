@@ -185,8 +185,8 @@ fn folded_words(text: &str) -> String {
     format!(" {} ", fold(&words))
 }
 
-/// Returns whether a text contains the URL of a booking. Only the path of a URL counts, because
-/// a booking site uses one host name in its URLs for bookings and for closures.
+/// Returns whether a text contains the URL of a booking. Examines only the path of a URL, because a
+/// booking site uses one host name in its URLs for bookings and for closures.
 fn has_booking_url(text: &str) -> bool {
     let addresses = text
         .match_indices("://")

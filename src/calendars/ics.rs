@@ -50,8 +50,8 @@ pub(super) struct FeedEvent {
     pub url: Option<String>,
     /// Whether the event has the status `CANCELLED`.
     pub is_cancelled: bool,
-    /// The version of the event (`SEQUENCE`). Of several events with the same UID, the parser keeps
-    /// the event with the highest version.
+    /// The version of the event (`SEQUENCE`). If several events have the same UID, the feed uses
+    /// only the event with the highest version.
     sequence: i64,
 }
 
@@ -103,8 +103,7 @@ pub(super) fn parse_calendar(
     // The text is stored later, and PostgreSQL cannot store U+0000.
     let text = text.trim_start_matches('\u{feff}').replace('\0', "");
     let text = text.trim();
-    // Refuse an incomplete file. The events in its missing part would look deleted, so their stays
-    // would be cancelled.
+    // Refuse an incomplete file. The feed would cancel the stays of the events in the missing part.
     if !is_complete(text) {
         return Err(CalendarParseError::NoCalendar);
     }

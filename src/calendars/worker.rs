@@ -53,8 +53,8 @@ store::statements! {
     DUE = "select f.organization_id, f.id from calendar_feed f join organization o on o.id = f.organization_id
         where f.next_fetch_at <= ?1 and (f.leased_until is null or f.leased_until <= ?1) and o.erased_at is null
         order by f.next_fetch_at, f.id limit ?2";
-    /// Claims a feed that is due, or any feed if `?4` is true. If two nodes claim the same feed,
-    /// the second waits for the first and gets no row.
+    /// Claims a feed if it is due. If `?4` is true, also claims a feed that is not due. If two
+    /// nodes claim the same feed, the second waits for the first and gets no row.
     CLAIM = "update calendar_feed set leased_until = ?5 where organization_id = ?1 and id = ?2
         and (leased_until is null or leased_until <= ?3) and (?4 or next_fetch_at <= ?3) returning property_id, url, doc";
     /// The time at which the next feed is due.
@@ -281,7 +281,8 @@ fn claim(
     }))
 }
 
-/// Claims the first feed that is due. Returns `None` if no feed is due.
+/// Claims the first due feed that no other node has claimed. Returns `None` if there is no such
+/// feed.
 fn claim_due(
     tx: &mut Transaction<'_>,
     service: &Service,
