@@ -119,8 +119,8 @@ fn collect_rows(
             for (name, value) in fields {
                 let without_ids = (name == "guests").then(|| without_ids(value));
                 let value = without_ids.as_ref().unwrap_or(value);
-                // Each guest of the list `guests` is labelled only with a number, without the label
-                // of the list.
+                // A guest of the list `guests` has a label such as "Guest 2". So the label of the
+                // list, "Guests", is not repeated before it.
                 let label = if name == "guests" && value.is_array() {
                     label.to_owned()
                 } else {

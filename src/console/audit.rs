@@ -42,9 +42,9 @@ const LIST: &str = LIST_AUDIT_LOG.id();
 const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
-/// `LATEST` is the number of entries that the screen of a resource shows. They are taken from the
-/// last `SCAN_LIMIT` entries about the resource. Entries of the operation `LOOKING`, which creates
-/// previews, are omitted because a preview changes nothing.
+/// The screen of a resource shows at most `LATEST` of the last `SCAN_LIMIT` entries about the
+/// resource. It omits entries of the operation `LOOKING`, which creates previews, because a preview
+/// changes nothing.
 const LATEST: usize = 5;
 const SCAN_LIMIT: usize = 20;
 const LOOKING: &str = "createPortalPreview";
@@ -53,8 +53,8 @@ const DELETING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscri
 /// The type of a target that is a stay. The log does not contain the names of stays, because they
 /// contain the names of guests.
 const STAY: &str = "reservation";
-/// Fields that contain ids, each with the operation that lists the names for these ids. The schema
-/// does not name these operations.
+/// Fields that contain ids, each with the operation that lists the names for these ids. For other
+/// fields with ids, the schema names the operation (`x-choices-from`).
 const LISTED_BY: [(&str, &str); 2] = [
     ("portalSettingsId", "listPortals"),
     ("oauthAppId", "listConnections"),
@@ -68,7 +68,7 @@ const ASSIGNED: [(&str, &str); 4] = [
     ("portalSettingsIds", "portals"),
 ];
 
-/// Returns the change of a field in an entry.
+/// Returns the change of this field, if the entry contains one.
 fn change_of<'e>(entry: &'e AuditEntry, field: &str) -> Option<&'e Change> {
     entry.changes.iter().find(|change| change.field == field)
 }
@@ -281,7 +281,8 @@ impl AuditNames {
         Self(names)
     }
 
-    /// Collects the data for a sentence about the target of an entry.
+    /// Returns an action with the type and the name of its target. The caller sets the remaining
+    /// fields.
     fn deed<'n>(&'n self, target: &'n TargetView) -> AuditedAction<'n> {
         let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
         let name = target
@@ -296,8 +297,8 @@ impl AuditNames {
         }
     }
 
-    /// Returns the name of an app. The id of some apps is a URL. If such an app is unknown, returns
-    /// its id.
+    /// Returns the name of an app. If the name is unknown and the id of the app is a URL, returns
+    /// the id. Returns `None` instead of a UUID, which would mean nothing to the member.
     fn app<'n>(&'n self, id: &'n str) -> Option<&'n str> {
         self.0
             .get(id)

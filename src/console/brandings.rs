@@ -101,11 +101,11 @@ const BLACK_OR_WHITE: &str = "#ffffff #050505";
 /// A text colour and a background colour that the guest page shows together.
 pub struct ColourPair {
     pub label: &'static str,
-    /// The form field with the text colour. For text on a coloured background, it is instead the
-    /// two colours of `BLACK_OR_WHITE`. While the member types, the script recomputes the contrast
-    /// from this field.
+    /// The name of the form field with the text colour. While the member types, the script
+    /// recomputes the contrast from that field. For text on a coloured background, this is
+    /// `BLACK_OR_WHITE` instead of a name.
     pub inks: &'static str,
-    /// The form field with the background colour.
+    /// The name of the form field with the background colour.
     pub ground_field: &'static str,
     pub colour: String,
     pub ground: String,

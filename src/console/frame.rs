@@ -94,7 +94,8 @@ pub struct ConsoleFrame<'v> {
     pub home: String,
     pub sign_out: String,
     pub choose_language: String,
-    /// The path of the current page. After the language form, the browser returns to it.
+    /// The path of the current page. After the member has selected a language, the browser returns
+    /// to this page.
     pub current_path: String,
     pub languages: [(&'static str, &'static str); 3],
     /// The sentence that confirms the action which was just completed.

@@ -241,8 +241,8 @@ impl ConsoleRequest {
         self.get(operation.id(), arguments).await
     }
 
-    /// Calls an operation with the member as caller. Parses the answer as another type that has the
-    /// same JSON.
+    /// Calls an operation with the member as caller. Parses the JSON of the answer as `T`, which
+    /// can differ from the operation's output type.
     pub async fn call<T: DeserializeOwned>(
         &self,
         operation: &str,
@@ -252,7 +252,7 @@ impl ConsoleRequest {
         self.understood(answer.json())
     }
 
-    /// Calls an operation with the member as caller. Returns only the data of the answer.
+    /// Calls an operation as [`ConsoleRequest::call`] does. Returns only the data of the answer.
     pub async fn get<T: DeserializeOwned>(
         &self,
         operation: &str,

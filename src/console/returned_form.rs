@@ -4,8 +4,8 @@
 //! The response contains the values in hidden fields, and a button that sends them again. If the
 //! session has ended, the member signs in first, in any browser window. The console then shows the
 //! form with the typed values. Nothing changes until the member sends the form once more. The
-//! server stores nothing for a visitor without a session. The size of the form is limited like that
-//! of any form.
+//! server stores nothing for a visitor without a session. It returns only a small form to such a
+//! visitor ([`super::routes`] has the limits).
 
 use askama::Template;
 use axum::response::Response;

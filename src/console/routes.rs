@@ -154,8 +154,8 @@ async fn enter(
         .unwrap_or_default();
     let signed_in = people::signed_in(&service, &parts.headers, id).await;
     let is_post = page.method == Method::POST;
-    // A form without a session is read only so that it can be returned. So its size and its rate
-    // are limited.
+    // The console reads a form without a session for one purpose: to return it to the visitor.
+    // Anyone can send such a form, so its size and its rate are limited.
     let body = match &signed_in {
         Ok(Some(signed_in)) => {
             if let Some(receiving) = parts.extensions.get::<Receiving>() {
@@ -294,8 +294,8 @@ async fn answered(request: &ConsoleRequest, page: &ScreenPage) -> Result<Respons
     (page.run)(request).await
 }
 
-/// Redirects a browser to the console. Any other client gets a 404 response, as for an unknown
-/// path.
+/// Handles `GET /`. Redirects a browser to the console. Any other client gets a 404 response, as
+/// for an unknown path.
 async fn root(State(service): ConsoleService, request: HttpRequest) -> Response {
     let is_browser = request.headers().get_all(ACCEPT).iter().any(|kinds| {
         kinds

@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    /// The permission tests read the operations of a form to know which members it refuses. Two
-    /// forms name no write operation, because they change nothing.
+    /// From the operations of a form, the permission tests derive which members the form refuses.
+    /// Two forms change nothing, so they name no write operation.
     #[test]
     fn every_form_except_two_names_a_write_operation() {
         let writes = |id: &str| {

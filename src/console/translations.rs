@@ -280,7 +280,8 @@ impl VersionItem {
         self.text.trim().is_empty() && !self.is_missing && self.language != ENGLISH
     }
 
-    /// Merges the typed text with the stored text. Returns which of the two applies.
+    /// Merges the typed text with the stored text. Returns which of the two applies, or that they
+    /// conflict.
     fn take(&mut self, fields: &ConsoleFields) -> MergeResult {
         let sent = |what: &str| first_value(fields, &format!("{what}.{}", self.language));
         let (Some(typed), None | Some("mine")) = (sent("text"), sent("choose")) else {
@@ -409,9 +410,9 @@ fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
             .map(|version| version.take(&request.fields))
             .collect();
         if !request.may_write() {
-            // The form of another session saves nothing. `was` becomes the text that the form
-            // showed when it was opened, so that the next save still detects changes by other
-            // members.
+            // A form of another session saves nothing; the page shows it again. `was` becomes the
+            // text that this form showed when it was opened. So the next save still detects changes
+            // by other members.
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)

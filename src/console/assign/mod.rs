@@ -243,7 +243,7 @@ impl UseCount {
 }
 
 /// `MOST_KEPT` is the maximum number of unsaved ticks in one form. `MOST_AT_ONCE` is the maximum
-/// number of ids in one call of the operation.
+/// number of ids in one call that adds or removes assignments.
 const MOST_KEPT: usize = 500;
 const MOST_AT_ONCE: usize = 25_000;
 
@@ -252,8 +252,8 @@ struct TargetRow {
     id: String,
     name: String,
     is_assigned: bool,
-    /// Whether the box is ticked. An unsaved tick of the member decides. Without one, the stored
-    /// assignment decides.
+    /// Whether the box is ticked. If the member changed the box without saving, this is the changed
+    /// state. Otherwise it is whether the resource is assigned to the target.
     is_ticked: bool,
 }
 

@@ -117,8 +117,8 @@ mod tests {
             ("assigned", d),
         ]);
         let ticked = Selection::of(&shown);
-        // For the rows on the page, the boxes decide. `b` is unticked again, `c` is unassigned, and
-        // `d` stays assigned.
+        // The rows `b`, `c` and `d` are on the page, so their boxes replace the unsaved ticks. The
+        // member has unticked `b` and `c`, and has ticked `d` again.
         assert_eq!(added_and_removed(&ticked), (vec![a], vec![c]));
         assert_eq!(
             added_and_removed(&ticked.all(&shown, true)),

@@ -72,7 +72,7 @@ impl SentenceLanguage {
     }
 }
 
-/// The facts of a reason that comes without facts.
+/// The facts of a reason that has none.
 static NO_FACTS: DecidingFacts = DecidingFacts {
     nights: None,
     days: None,
@@ -85,7 +85,8 @@ fn facts_of(reason: &DecidingReason) -> &DecidingFacts {
     reason.facts.as_ref().unwrap_or(&NO_FACTS)
 }
 
-/// Returns the sentence for a reason. The sentence contains the facts of the stay.
+/// Returns the sentence for a reason. The sentence contains the facts of the reason, such as the
+/// number of nights.
 fn sentence(
     reason: &DecidingReason,
     language: SentenceLanguage,
@@ -116,8 +117,8 @@ fn change_to_show(
         "not_assigned" if kind == ExplainedKind::Steps => words.c_assign_step,
         key => words.change(key),
     };
-    // The item would be shown if the setting had the stay's value, for example its number of
-    // nights.
+    // The guest would see the item if the setting had this value, which is that of the stay. An
+    // example is the number of nights.
     let value = match reason.key {
         "min_los" | "max_los" => facts.nights.map(|nights| words.nights.of(nights)),
         _ => facts.nights.or(facts.days).map(|number| number.to_string()),

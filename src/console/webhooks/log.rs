@@ -30,7 +30,7 @@ struct DeliveryRow {
     made: FormattedTime,
     status: (&'static str, &'static str),
     attempts: String,
-    /// The time and the result of each attempt to send the delivery that the page shows.
+    /// The latest attempts to send the delivery. Each has its time and its result.
     tries: Vec<(FormattedTime, String)>,
     next: Option<FormattedTime>,
     /// The address that sends the delivery again. `None` while the delivery is pending, or if the

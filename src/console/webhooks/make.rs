@@ -31,8 +31,8 @@ struct NewSubscription<'v> {
     url: String,
     /// Whether the form omits an event because only apps can subscribe to that event.
     is_for_apps: bool,
-    /// The names of the flats to which the member limits the subscription, as typed, and a hint.
-    /// `None` if the member may not read flats.
+    /// The names that the member typed of the flats to which the subscription is limited, and the
+    /// help text of their field. `None` if the member may not read flats.
     flats: Option<(String, String)>,
     messages: Vec<String>,
     is_kept: bool,

@@ -58,7 +58,8 @@ pub fn describe_action(words: &ConsoleAuditWords, action: &AuditedAction<'_>) ->
     } else {
         what.to_owned()
     };
-    // The words are joined before the names are filled in, so that no name is changed.
+    // Contractions such as "del" are formed before the names are filled in. So they do not change a
+    // name that contains "de el".
     let sentence = contracted(&sentence.replace("{what}", &what));
     let app = action.app.map_or_else(
         || words.an_app.to_owned(),

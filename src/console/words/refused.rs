@@ -6,8 +6,8 @@ use texts::console::ConsoleRefusedWords;
 
 use crate::words::fill;
 
-/// The beginning of the pattern in the schema of a colour. A value that does not match it gets the
-/// text about colours.
+/// The beginning of the pattern in the schema of a colour. A value that violates a pattern with
+/// this beginning gets the error text about colours.
 const OF_COLOURS: &str = "^#";
 
 /// Returns the text for a kind of refusal.

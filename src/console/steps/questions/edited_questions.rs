@@ -52,8 +52,8 @@ pub struct EditedQuestion {
     /// Whether the member chose the stored version of a question in conflict. `None` if the
     /// question is not in conflict.
     pub is_theirs: Option<bool>,
-    /// A conflict in which one member changed the question and the other member removed it. The
-    /// member then cannot choose between two versions.
+    /// Set if one member changed the question and another member removed it. There are then no two
+    /// versions from which to choose.
     pub conflict: Option<RemoteChange>,
 }
 
@@ -66,8 +66,8 @@ pub enum RemoteChange {
     Removed,
 }
 
-/// The text of a question or an option. It also has the id of the text's translation, and a hash of
-/// the stored text.
+/// The text of a question or an option: the id of the stored text, a hash of the stored text, and
+/// the text in the form. The id is empty if the text is not stored yet.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EditedText {
     pub id: String,
@@ -115,8 +115,8 @@ impl EditedText {
         self.current.trim().is_empty()
     }
 
-    /// Returns whether the member changed the text. Returns false for a text that has no
-    /// translation yet.
+    /// Returns whether the member changed the text. Returns false for a text that is not stored
+    /// yet.
     pub fn is_changed(&self) -> bool {
         !self.id.is_empty() && self.was != mark(&self.current)
     }
@@ -243,8 +243,8 @@ impl EditedQuestion {
                 question.options.clone_from(&stored.options);
                 for (place, option) in question.options.iter_mut().enumerate() {
                     let name = format!("{name}.o{place}");
-                    // The form contains the flag of such an option only if the question was already
-                    // stored when the form was opened.
+                    // The service creates these options when it stores the question. A form that
+                    // was opened earlier does not contain their flags.
                     if of(&name, "key").is_some() {
                         option.is_flagged = of(&name, "flagged").is_some();
                     }

@@ -758,8 +758,8 @@ fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
 }
 
-/// Returns the id of a text's translation. Creates a translation if the text has none. The
-/// idempotency key of that create is derived from the key of the question or option.
+/// Returns the id of a text. Stores the text first if it has no id yet. The idempotency key of that
+/// call is derived from the key of the question or option.
 async fn linked(
     request: &ConsoleRequest,
     key: &str,
