@@ -18,8 +18,8 @@ use super::AcmeSettings;
 use super::client::AcmeHttpClient;
 use super::folder::CertificateFolder;
 
-/// The pauses between requests for the state of an order, and their time limit. The authority
-/// checks the host names, and then issues the certificate; the limit applies to each of the two.
+/// The pauses between requests for the state of an order, and a time limit. The limit applies once
+/// to the checks of the host names, and once to the issue of the certificate.
 const POLLING: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
     .backoff(1.5)
