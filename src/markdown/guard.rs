@@ -10,8 +10,7 @@ use super::tags::Tag;
 /// The schemes that the address of a link may have.
 pub(super) const SCHEMES: [&str; 7] = ["http", "https", "mailto", "tel", "sms", "geo", "whatsapp"];
 
-/// The characters that a backslash escapes here as in Markdown. A backslash before any other
-/// character is text.
+/// The characters that a backslash escapes. A backslash before any other character is text.
 const ESCAPED: &str = "*_~`[]<>#|";
 
 /// A text whose special characters are escaped, unless they are formatting.

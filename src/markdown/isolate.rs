@@ -27,8 +27,8 @@ pub(super) fn plain(text: &str, language: Option<&str>) -> String {
     html
 }
 
-/// Puts each number with punctuation into an element with `dir="ltr"`, if the sanitized HTML may be
-/// displayed from right to left. The tags of the HTML do not change.
+/// Puts each number with punctuation in sanitized HTML into an element with `dir="ltr"`, as
+/// [`plain`] does. Other tags do not change.
 pub(super) fn in_html(html: String, language: Option<&str>) -> String {
     if !needs_isolation(&html, language) {
         return html;

@@ -6,8 +6,7 @@
 /// The start and the end of a mark. Markdown gives no meaning to letters alone.
 const MARK: (&str, &str) = ("zqvalue", "qz");
 
-/// The schemes of links to a phone number. In the address of these links, a plus sign is not
-/// encoded and blanks are removed.
+/// The schemes of links to a phone number.
 const NUMBER_SCHEMES: [&str; 3] = ["tel:", "sms:", "whatsapp:"];
 
 /// Returns the mark that represents the value with this index.
@@ -55,7 +54,8 @@ fn address(html: &str) -> Option<&str> {
     (is_open && (name.ends_with(" href") || name.ends_with(" src"))).then_some(value)
 }
 
-/// Encodes a value that is inserted into an address.
+/// Percent-encodes a value that is inserted into an address. In the address of a phone number, a
+/// plus sign is not encoded and blanks are removed.
 fn in_address(address: &str, value: &str) -> String {
     let encoded = |text: &str| -> String {
         let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
