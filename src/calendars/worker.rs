@@ -69,7 +69,8 @@ store::statements! {
         order by leased_until desc limit ?2";
     /// Ends a batch of the leases that end after a time.
     END_LEASES = engine::some_late!("calendar_feed", "id", "id", "leased_until", "null");
-    /// Ends the leases of all feeds.
+    /// Ends the leases of all feeds. The only process on a database uses this when it starts,
+    /// because no fetch is then in progress.
     RELEASE_ALL = "update calendar_feed set leased_until = null where leased_until is not null";
 }
 
