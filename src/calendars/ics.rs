@@ -103,7 +103,8 @@ pub(super) fn parse_calendar(
     // The text is stored later, and PostgreSQL cannot store U+0000.
     let text = text.trim_start_matches('\u{feff}').replace('\0', "");
     let text = text.trim();
-    // Refuse an incomplete file. The feed would cancel the stays of the events in the missing part.
+    // Refuse an incomplete file. Otherwise the feed would cancel the stays of the events in the
+    // missing part.
     if !is_complete(text) {
         return Err(CalendarParseError::NoCalendar);
     }

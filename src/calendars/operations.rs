@@ -30,7 +30,7 @@ pub(crate) const GET_CALENDAR_FEED: OperationName<CalendarFeed> =
 
 /// Maximum number of feeds of a property (rules: calendar-feeds#feeds).
 const MAX_FEEDS: i64 = 20;
-/// The permissions for operations that change feeds.
+/// The permissions that are needed to create, delete or fetch a feed.
 const NEEDS: Needs =
     Needs::Permissions(&[Permission::ModifyProperties, Permission::ViewReservations]);
 
