@@ -70,8 +70,9 @@ pub struct Control {
     pub input: ControlInput,
     pub is_required: bool,
     pub is_disabled: bool,
-    /// Name of the hidden field that shows that the form contains this field, because a browser
-    /// sends nothing for an unticked checkbox. `None` for a control without checkboxes.
+    /// Name of the hidden field that tells the console that the form contains this field. It is
+    /// needed because a browser sends nothing for an unticked checkbox. `None` for a control
+    /// without checkboxes.
     pub here: Option<String>,
     /// The condition under which this field has an effect: another field and its values, as
     /// `field=a,b`.

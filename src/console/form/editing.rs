@@ -54,9 +54,9 @@ pub(super) fn operation(
     operation_calls::operation(&request.service, id).ok_or_else(ConsoleRefusal::broken)
 }
 
-/// Returns whether a field has an effect for this type of resource. Evaluates only a condition on
-/// `stepType`, because no form can change that field. Assumes that any other condition is met. A
-/// field is also hidden if its condition refers to a hidden field.
+/// Returns whether a form shows a field. Hides a field whose condition on `stepType` is not met,
+/// because no form can change that field. Also hides a field whose condition refers to a hidden
+/// field. Shows all other fields, because the member can meet their conditions in the form.
 fn is_shown(spec: &FieldSpec, all: &[FieldSpec], base: &Map<String, Value>, depth: u8) -> bool {
     let Some((field, values)) = &spec.when else {
         return true;
@@ -89,8 +89,8 @@ pub(super) fn form_fields<'s>(
     })
 }
 
-/// Returns the fields in the form that changes a resource. Each field is adapted to the values of
-/// the resource.
+/// Returns the fields in the form that changes a resource. Each field also has what [`laid_out`]
+/// adds.
 fn shown_specs(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -106,7 +106,8 @@ fn shown_specs(
         .collect())
 }
 
-/// Adapts a field to the layout of the form and to the values of the resource in `base`.
+/// Adds to a field what its schema does not state: the known names, and whether `base` has a value
+/// that the read operation omits. `base` has the values of the resource.
 fn laid_out(
     request: &ConsoleRequest,
     mut spec: FieldSpec,
@@ -367,8 +368,8 @@ fn takes_expected(operation: &'static Operation) -> bool {
 }
 
 /// Writes the changes: first new texts, then the resource, then existing texts. After each write,
-/// the written value is added to the form's base. So the member can continue if a later write is
-/// refused.
+/// the form compares typed values with the written value. So the member can continue if a later
+/// write is refused.
 async fn written(
     request: &ConsoleRequest,
     view: &mut FormFieldsView<'_>,

@@ -27,7 +27,7 @@ pub fn choices_from(field: &Value) -> Option<&str> {
     field["x-choices-from"].as_str()
 }
 
-/// Returns `x-text-source`: the source table of the text that a field refers to.
+/// Returns `x-text-source`: the `sourceTable` of the text that a field refers to.
 pub fn text_source(field: &Value) -> Option<&str> {
     field["x-text-source"].as_str()
 }

@@ -172,8 +172,8 @@ impl FormFieldsView<'_> {
         value_in(spec, &self.base)
     }
 
-    /// Replaces the form's base by the saved values: the resource as the update returned it, and
-    /// the saved texts.
+    /// Makes the form compare typed values with the saved values: the resource as the update
+    /// returned it, and the saved texts.
     pub(super) fn rebase(&mut self, saved: Vec<(FieldSpec, Value)>, stored: &StoredResource) {
         self.updated_at = stored.updated_at();
         self.is_begun = true;

@@ -76,7 +76,7 @@ pub enum InputKind {
     Reference(String),
     /// Several rows of the list that this operation returns.
     References(String),
-    /// A text of this source table. The field contains the id of the text.
+    /// A text with this `sourceTable`. The field contains the id of the text.
     Text(String),
     Object(Vec<FieldSpec>),
     Objects(Vec<FieldSpec>),
