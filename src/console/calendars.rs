@@ -26,7 +26,7 @@ const DELETE: &str = "deleteCalendarFeed";
 const FLATS: &str = "listProperties";
 const REFRESH: &str = "refreshCalendarFeed";
 const HELD: &str = "listHeldReservations";
-/// The operation that saves the member's decision on a held entry.
+/// The operation that saves the member's decision whether a calendar entry is a booking.
 const DECIDE: &str = "putRecords";
 
 pub static SCREEN: Screen = Screen {
@@ -343,13 +343,13 @@ fn refresh(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns whether the member may decide on held entries. A decision changes a record, which only
-/// members with access to all flats may do.
+/// Returns whether the member may decide which calendar entries are bookings. A decision changes a
+/// record, which only members with access to all flats may do.
 fn may_decide(request: &ConsoleRequest) -> bool {
     request.manages_whole_organization() && request.may(DECIDE)
 }
 
-/// Confirms or cancels the reservation of a held entry.
+/// Confirms or cancels the tentative reservation of a calendar entry, as the member decided.
 fn decide(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if !may_decide(request) {

@@ -131,7 +131,7 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move { page(request, "", None).await })
 }
 
-/// Handles a form of the list, which creates a category or moves a category.
+/// Handles the two forms of the list: one creates a category, the other moves one.
 fn change(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         if let Some(title) = request.form_value("title") {

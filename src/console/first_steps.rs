@@ -1,5 +1,5 @@
 //! The checklist of first steps on the home page. The home page shows it until every step is done.
-//! The stored data decides whether a step is done.
+//! A step is done if the organization has stored its result, such as a portal.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};

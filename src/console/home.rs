@@ -88,7 +88,8 @@ struct ConsoleHome<'v> {
     has_work: bool,
     /// The entries of the checklist of first steps.
     first: Vec<FirstStep>,
-    /// Address of the page that creates the ready-made set. `None` if the member may not create it.
+    /// Address of the page that creates the ready-made set of steps and manuals. `None` if the
+    /// member may not create it.
     ready: Option<String>,
     /// Sentences about the last backup. Only members who manage the organization see them.
     backups: Vec<String>,

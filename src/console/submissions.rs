@@ -57,7 +57,8 @@ const LIST: &str = LIST_PRECHECKIN_SUBMISSIONS.id();
 const APPROVE: &str = "approvePrecheckin";
 const REQUEST: &str = "requestPrecheckinChanges";
 
-/// The message with which the operation reports that a background check failed.
+/// The message of a flag for a failed background check. The console shows a text in the member's
+/// language instead.
 const FAILED: &str = "The background check failed.";
 
 /// The statuses by which the tabs filter the list, in the order of the tabs.

@@ -1,4 +1,4 @@
-//! Reads and writes the texts of resources. One call of an operation reads many texts.
+//! Reads and writes the texts of resources. Reads many texts with one call of an operation.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::words::own_name;
 const MOST: usize = 500;
 const MOST_TEXTS: usize = 20;
 
-/// Reads texts in the language of the page. A text without that language is read in the nearest
-/// language that it has. Omits texts that cannot be read.
+/// Reads texts in the language of the page. If a text lacks that language, returns another version,
+/// such as the English one (rules: translations#languages). Omits texts that cannot be read.
 pub async fn texts(
     request: &ConsoleRequest,
     ids: impl Iterator<Item = Uuid>,

@@ -41,8 +41,8 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// A kind of resource that has texts: its source table, its list operation, and the field with a
-/// resource's name.
+/// A kind of resource that has texts: the `sourceTable` of its texts, its list operation, and the
+/// field with the name of a resource.
 struct TextSource {
     word: &'static str,
     /// The path of the screen that shows these resources.

@@ -293,8 +293,8 @@ impl ExplainedKind {
     }
 }
 
-/// Returns the form field of a step whose rule shows or hides the step. `key` is the key of the
-/// reason.
+/// Returns the field of a step that decides whether guests see the step. `key` names the reason,
+/// such as `min_los`.
 fn field_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "inactive" => "isActive",
@@ -312,8 +312,8 @@ fn field_of(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the category of the visibility rule that shows or hides a manual. `key` is the key of
-/// the reason.
+/// Returns the category of the visibility rule that shows or hides a manual. `key` names the
+/// reason, such as `out_of_season`.
 fn category_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "too_early" | "too_late" | "stay_over" => "relative_date",

@@ -243,8 +243,8 @@ impl EditedQuestion {
                 question.options.clone_from(&stored.options);
                 for (place, option) in question.options.iter_mut().enumerate() {
                     let name = format!("{name}.o{place}");
-                    // The service creates these options when it stores the question. A form that
-                    // was opened earlier does not contain their flags.
+                    // The service creates the two options of a yes/no question when it stores the
+                    // question. A form that was opened earlier does not contain their flags.
                     if of(&name, "key").is_some() {
                         option.is_flagged = of(&name, "flagged").is_some();
                     }
