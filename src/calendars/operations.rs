@@ -80,8 +80,8 @@ struct CreateCalendarFeed {
 struct DeleteCalendarFeed {
     /// Id of the feed to delete.
     id: Uuid,
-    /// Whether to cancel the feed's reservations whose stay has not begun. Left out: `false`; all
-    /// reservations then stay unchanged.
+    /// Whether to cancel the feed's reservations whose stay has not begun. Left out: `false`, which
+    /// cancels none. Every reservation of the feed remains, with the origin `manual`.
     #[serde(default)]
     cancel_upcoming: Option<bool>,
 }
