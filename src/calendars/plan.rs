@@ -96,8 +96,8 @@ fn planned_status(
     }
 }
 
-/// Decides the outcome for an event that the fetched calendar contains. `stored_event` is the
-/// event's stored state.
+/// Decides the outcome for an event that the fetched calendar contains. `known` is the event's
+/// stored state; `None` for a new event.
 pub(super) fn plan_present(
     event: &FeedEvent,
     ambiguous: Ambiguous,
