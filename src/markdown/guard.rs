@@ -163,8 +163,8 @@ impl Escaper<'_> {
     }
 
     /// Adds the markers of lists, quotes and headings at the beginning of a line. Returns the
-    /// markers and the text after them. A marker is not formatting if the text after it has no
-    /// letter.
+    /// markers and the text after them. A marker is formatting if the text after it has a letter. A
+    /// marker of a list item is also formatting before an empty text or an unticked checkbox.
     fn markers<'t>(
         &mut self,
         body: &'t str,
@@ -529,7 +529,8 @@ fn untabbed(line: &str) -> String {
     indent.replace('\t', "    ") + body
 }
 
-/// Returns the index of the line that ends the code block which begins with this line.
+/// Returns the index of the line that ends the code block which begins with the line `body`.
+/// Returns `None` if no code block begins there, or if it has no end.
 fn fence(body: &str, following: &[&str]) -> Option<usize> {
     let count = body.len() - body.trim_start_matches('`').len();
     if count < 3 || body[count..].contains('`') {
@@ -542,7 +543,8 @@ fn fence(body: &str, following: &[&str]) -> Option<usize> {
     following.iter().position(ends).map(|end| end + 1)
 }
 
-/// Returns the number of lines of the HTML block which begins with this line.
+/// Returns the number of lines of the HTML block which begins with the line `body`. Returns `None`
+/// if no HTML block begins there.
 fn html_block(body: &str, lines: &[&str], is_in_paragraph: bool) -> Option<usize> {
     let tag = Tag::read(body);
     if body.starts_with("<!--") {
