@@ -2,8 +2,8 @@
 //! calendar-feeds#classification).
 //!
 //! Booking sites write few words into their calendars, and some sites write the same words for
-//! both. If the words can mean both, the result is [`EventMeaning::Unclear`], and the feed's
-//! setting `ambiguous` applies.
+//! bookings and closures. The result for such words is [`EventMeaning::Unclear`]. The feed's
+//! setting `ambiguous` then decides what happens to the event.
 
 use engine::fold::fold;
 
