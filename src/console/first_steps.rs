@@ -67,7 +67,7 @@ pub async fn first_steps(request: &ConsoleRequest) -> Vec<FirstStep> {
     steps
 }
 
-/// Returns whether the audit log has a recent entry about a preview. Only the log records that a
+/// Returns whether the audit log has a recent entry about a preview. No other data shows that a
 /// member has created a preview.
 async fn is_previewed(request: &ConsoleRequest) -> bool {
     let entries = request.read(LIST_AUDIT_LOG, json!({ "limit": 100 })).await;

@@ -70,7 +70,7 @@ pub fn page(
         words,
         action: people::address(service, path),
         sign_in: Some(people::address(service, "/sign-in")),
-        // The form's token belongs to the session that has ended, so the page omits the token.
+        // The form contains the token of the session that has ended. The page omits that token.
         fields: fields
             .iter()
             .filter(|(name, _)| name != "form" && name != KEPT)

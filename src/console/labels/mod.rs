@@ -201,7 +201,7 @@ mod tests {
     }
 
     /// Every field that a client can send needs a label, because refusals and the audit log show
-    /// it.
+    /// that label.
     #[test]
     fn every_sent_field_has_a_spanish_and_french_label() {
         /// Fields whose names neither refusals nor the audit log show.

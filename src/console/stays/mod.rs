@@ -44,7 +44,7 @@ pub static SCREEN: Screen = Screen {
 
 pub const LIST: &str = "listReservations";
 
-/// The filters of the list, by the names of their form fields.
+/// The names of the form fields with the filters of the list.
 const FILTERS: [&str; 6] = [
     "query",
     "flat",

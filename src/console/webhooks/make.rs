@@ -31,8 +31,8 @@ struct NewSubscription<'v> {
     url: String,
     /// Whether the form omits an event because only apps can subscribe to that event.
     is_for_apps: bool,
-    /// The names that the member typed of the flats to which the subscription is limited, and the
-    /// help text of their field. `None` if the member may not read flats.
+    /// The typed text of the field for flats, with one name per line, and the help text of the
+    /// field. `None` if the member may not read flats.
     flats: Option<(String, String)>,
     messages: Vec<String>,
     is_kept: bool,

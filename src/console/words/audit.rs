@@ -189,8 +189,9 @@ mod tests {
         assert!(audited.len() > 30, "{}", audited.len());
         for (id, audits) in audited {
             let text = sentence(words, id, false).unwrap_or_else(|| panic!("{id} has no sentence"));
-            // An operation that creates its target has the sentence for creations. An operation
-            // that does not change its target has no sentence about a change.
+            // Exactly the operations that create their target have the sentence `made`. An
+            // operation that leaves its target unchanged must not say that the target was made,
+            // edited, removed, moved or assigned.
             assert_eq!(text == words.made, audits.creates_object(), "{id}: {text}");
             let is_of_thing = [
                 words.made,
