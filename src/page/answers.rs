@@ -303,8 +303,8 @@ fn answer<'v>(question: &'v QuestionView, page_stay: &PageStay) -> LabelledAnswe
     }
 }
 
-/// Returns the names of the chosen options. Also returns their language if all options have the
-/// same language.
+/// Returns the names of the chosen options. Also returns the language of the names if all names
+/// have the same language.
 fn names<'v>(question: &'v QuestionView, chosen: &[&str]) -> (String, Option<TextLanguage<'v>>) {
     let options = question
         .options

@@ -251,7 +251,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Folds a line into pieces of at most 75 octets, as RFC 5545, 3.1 requires. Each piece after the
-/// first begins with a space. No character is divided.
+/// first begins with a space. The octets of a character stay in the same piece.
 fn folded(line: &str) -> String {
     let mut folded = String::with_capacity(line.len() + line.len() / LINE * 3 + 2);
     let mut length = 0;

@@ -34,7 +34,7 @@ pub enum FaultKind {
     DateRange,
     /// The text is longer than this number of characters.
     TooLong(usize),
-    /// The step expects more other guests than the guest has entered.
+    /// The guest has entered fewer other guests than the step expects.
     Guests,
     File,
     /// The type of the file is not accepted.
@@ -141,9 +141,9 @@ impl Faults {
         Some(fault.kind.message(words))
     }
 
-    /// Changes the numbers of guests in the names of fields, such as `g.0.email`. The page sends no
-    /// blank or unchanged guests to the operation, so the operation numbers fewer guests than the
-    /// form. `places[n]` is the number in the form of the guest that the operation calls `n`.
+    /// Renames the fields of guests, such as `g.0.email`, from the operation's numbers to the
+    /// form's numbers. The numbers differ, because the page does not send blank or unchanged guests
+    /// to the operation. `places[n]` is the form's number for guest `n` of the operation.
     #[must_use]
     pub fn at_form_positions(mut self, places: &[usize]) -> Self {
         for fault in &mut self.0 {
@@ -163,7 +163,7 @@ impl Faults {
         });
     }
 
-    /// Adds each of these faults whose field has no fault yet.
+    /// Adds each fault in `others`, except for fields that already have a fault.
     pub fn add_missing(&mut self, others: impl IntoIterator<Item = FieldFault>) {
         for fault in others {
             if !self.0.iter().any(|noted| noted.field == fault.field) {

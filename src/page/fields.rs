@@ -25,7 +25,8 @@ pub struct PageField<'v> {
     pub id: String,
     pub name: String,
     pub label: &'v str,
-    /// The languages of the label (`text`) if the host wrote it.
+    /// The languages of the question's texts, if the label is one of these texts (`text`). `None`
+    /// for a label of the product.
     pub languages: Option<&'v TextLanguages>,
     pub hint: Option<Cow<'static, str>>,
     pub error: Option<String>,
@@ -61,7 +62,8 @@ pub struct FieldChoice<'v> {
     pub id: String,
     pub value: String,
     pub label: Cow<'v, str>,
-    /// The languages of the label (`name`) if the host wrote it.
+    /// The languages of the option's texts, if the label is one of these texts (`name`). `None` for
+    /// a label of the product.
     pub languages: Option<&'v TextLanguages>,
     /// Notes on the consequences of the choice.
     pub notes: Vec<String>,
@@ -73,8 +75,9 @@ pub struct FieldGroup<'v> {
     /// The heading of the group; `None` if the heading of the page is enough.
     pub legend: Option<String>,
     pub fields: Vec<PageField<'v>>,
-    /// Hidden fields of the group. They repeat the values that the form showed, and the id of the
-    /// saved guest.
+    /// Hidden fields of the group. They contain the values that the form shows, so that the server
+    /// finds the values that the guest has changed. For a saved guest, they also contain the
+    /// guest's id.
     pub hidden: Vec<(String, Cow<'v, str>)>,
     /// The button that removes the group's guest: its form value and its label.
     pub remove: Option<(usize, String)>,
@@ -143,9 +146,9 @@ impl<'v> FieldValues<'v> {
         Cow::Borrowed(value.unwrap_or_default())
     }
 
-    /// Returns the hidden fields that repeat the value which the form shows in a field. A refused
-    /// form repeats the hidden values that it was sent with. Any other form repeats `saved`. An
-    /// empty value gets no hidden field.
+    /// Returns the hidden fields that tell the server which value the form showed in field `name`.
+    /// In a refused form, they contain the same values as in the form that was sent. In any other
+    /// form, they contain `saved`. An empty value gets no hidden field.
     fn hidden(&self, name: &str, saved: Vec<Cow<'v, str>>) -> Vec<(String, Cow<'v, str>)> {
         let was = form::shown_value_field(name);
         let values = match self.typed {
@@ -233,9 +236,9 @@ impl<'v> FieldValues<'v> {
         )
     }
 
-    /// Builds one group of fields for each of the other guests. A refused form has a group for each
-    /// guest that was sent. Any other form has `asked_for` groups, or as many as the step expects
-    /// guests if `asked_for` is `None`. It has at least one group for each saved guest.
+    /// Builds one group of fields for each of the other guests. A refused form gets as many groups
+    /// as were sent. Any other form gets `asked_for` groups, by default as many as the step expects
+    /// guests, and at least one for each saved guest.
     pub fn guests(&self, step: &'v StepView, asked_for: Option<usize>) -> Vec<FieldGroup<'v>> {
         let saved = form::saved_guests(step);
         let typed = self
@@ -293,8 +296,8 @@ impl<'v> FieldValues<'v> {
         (0..count).map(group).collect()
     }
 
-    /// Builds the fields of the step's questions, with hidden fields for the answers that they
-    /// show.
+    /// Builds the fields of the step's questions. Hidden fields tell the server which answers the
+    /// form showed.
     pub fn questions(&self, step: &'v StepView) -> FieldGroup<'v> {
         let questions = || step.questions.iter().flatten();
         FieldGroup::plain(
@@ -307,7 +310,7 @@ impl<'v> FieldValues<'v> {
         )
     }
 
-    /// Returns hidden fields that repeat the answer which the form shows.
+    /// Returns the hidden fields that tell the server which answer to a question the form showed.
     fn answered(&self, question: &'v QuestionView) -> Vec<(String, Cow<'v, str>)> {
         let saved = question.answer.as_ref().unwrap_or(&Value::Null);
         if question.kind == QuestionKind::FreeFormInput {

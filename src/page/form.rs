@@ -51,8 +51,8 @@ use crate::records::SurveyKind;
 /// Maximum size of the body of a form: 128 KiB.
 const BODY_LIMIT: usize = 128 << 10;
 
-/// The limits of a form. Each field has at least one byte, so only the size limits the number of
-/// fields.
+/// The limits of a form. The number of fields needs no limit of its own, because each field has at
+/// least one byte and the size is limited.
 pub const LIMITS: FormLimits = FormLimits {
     bytes: BODY_LIMIT,
     fields: BODY_LIMIT,

@@ -1,5 +1,5 @@
-//! Code that all forms of the page share. It checks a form before the operation is called. It shows
-//! a refused form again, with the typed values and the faults.
+//! Functions that all forms of the page use. They check a form before the page calls the operation.
+//! If the form is refused, they show it again, with the typed values and the faults.
 
 use axum::response::Response;
 

@@ -31,7 +31,7 @@ pub struct FormPage<'v> {
     pub past: Vec<EarlierSubmission<'v>>,
 }
 
-/// A group of related fields, such as those of one extra, with information about them.
+/// A group of related fields, such as those of one extra, with its image, price and text.
 pub struct FormEntry<'v> {
     pub image: Option<&'v str>,
     pub fields: Vec<PageField<'v>>,

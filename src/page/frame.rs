@@ -38,7 +38,7 @@ pub struct PageFrame<'v> {
     pub title: String,
     /// The language of the product's own texts.
     pub language: &'static str,
-    /// The tag of the language that the page requests for the host's texts, such as `pt-BR`. A text
+    /// The tag of the language in which the host's texts are requested, such as `pt-BR`. A text
     /// without a version in this language is shown in another language.
     pub tag: String,
     pub language_name: &'static str,
@@ -65,7 +65,7 @@ pub struct PageFrame<'v> {
     pub is_preview: bool,
     /// The form that sets the time of a preview; `None` on other pages.
     pub picker: Option<TimePicker>,
-    /// The date at the flat in ISO 8601 format; empty on a page without a stay.
+    /// Today's date at the flat, in ISO 8601 format; empty on a page without a stay.
     pub today: String,
 }
 

@@ -97,7 +97,7 @@ struct PrecheckinPrompt<'v> {
     /// The host's invitation to the pre-check-in; `None` if the guest has nothing to do.
     prompt: Option<&'v str>,
     prompt_language: TextLanguage<'v>,
-    /// A sentence on the progress. `done` is the number of complete steps.
+    /// A sentence with the number of complete steps (`done`) and the number of all steps.
     progress: String,
     done: usize,
     status: &'static str,

@@ -1,5 +1,5 @@
-//! The drawings of the icons for covers (`searchCoverIcons`) as inline SVG, so that the page loads
-//! no image files for them.
+//! The icons that a host can choose as the cover of a manual (`searchCoverIcons`). They are inline
+//! SVG, so that the page loads no image files for them.
 
 use std::sync::LazyLock;
 
@@ -15,8 +15,8 @@ static ICONS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the content of an icon's `svg` element. The drawing is 24 by 24 units large, and its
-/// strokes have no colour.
+/// Returns the content of an icon's `svg` element. The drawing is 24 by 24 units large. It sets no
+/// stroke colour.
 #[must_use]
 pub fn drawing(name: &str) -> Option<&'static str> {
     let place = ICONS.binary_search_by_key(&name, |(name, _)| name).ok()?;
@@ -45,7 +45,7 @@ pub fn blank() -> String {
 mod tests {
     use super::*;
 
-    /// The catalogue of the icons for covers.
+    /// The icons that `searchCoverIcons` finds.
     const CATALOGUE: &str = include_str!("../../data/icons.json");
 
     #[test]

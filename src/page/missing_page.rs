@@ -16,7 +16,7 @@ struct MissingPage<'v> {
     more: Option<&'static str>,
 }
 
-/// The kind of object that the address names although the stay has no such object.
+/// The kind of the object that the address names and that the stay does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingThing {
     Step,

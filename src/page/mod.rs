@@ -53,8 +53,8 @@ pub use page_cache::PageCache;
 pub use theme::contrast;
 pub use wallet::{Apns, PassPushes, PassSigner};
 
-/// The registration of the guest's page. It registers no operation. The page calls the operations
-/// of the guest interface, and `guest::page_view` for the guest's view.
+/// The registration of the guest's page. The page has no operations of its own. It calls the
+/// operations of the guest interface, and reads the guest's view with `guest::page_view`.
 pub(crate) static MODULE: Module = Module {
     routes: Some(routes::routes),
     ..Module::new("page")

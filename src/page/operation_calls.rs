@@ -1,5 +1,5 @@
-//! Calls operations of the guest interface through the pipeline. So the page can read and change
-//! only what any client of that interface can.
+//! Calls operations of the guest interface through the pipeline. So the page has no more access
+//! than any other client of this interface.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ pub fn operation(service: &Service, id: &str) -> Result<&'static Operation, Page
     })
 }
 
-/// Calls an operation. Returns the requester for the log, and the answer or the refusal.
+/// Calls an operation. Returns the caller for the log, and the answer or the refusal.
 pub async fn call(
     service: &Arc<Service>,
     operation: &'static Operation,
@@ -118,9 +118,9 @@ pub fn value<O: Send + Sync + 'static>(
     })
 }
 
-/// Builds the request for an operation. Its path parameters are the token and those in `path`. Only
-/// the headers in `headers` are copied from the browser's request, because the token is the only
-/// credential.
+/// Builds the request for an operation. Its path parameters are the token and those in `path`. Its
+/// only headers are `headers`. The cookies of the browser's request are not copied, because the
+/// token gives access.
 #[must_use]
 pub fn request(
     id: Uuid,

@@ -42,7 +42,8 @@ struct ByBytes;
 
 impl Weighter<Box<str>, Arc<CachedPage>> for ByBytes {
     fn weight(&self, key: &Box<str>, page: &Arc<CachedPage>) -> u64 {
-        // The gzip form and the Brotli form together are at most about as long as the page itself.
+        // The compressed forms (gzip and Brotli) are together at most about as long as the page
+        // itself. So the weight has the length of the page twice.
         OVERHEAD + u64::try_from(key.len() + 2 * page.length).unwrap_or(u64::MAX)
     }
 }

@@ -23,9 +23,11 @@ pub struct PageStay {
     pub view: Arc<GuestView>,
     pub links: StayLinks,
     pub texts: &'static Words,
-    /// The language of the page. Texts that do not exist in it are shown in another language.
+    /// The requested language of the page's texts. A text without a version in this language is
+    /// shown in another language.
     pub tag: String,
-    /// The language tag whose region decides the formats of dates and times.
+    /// The language tag whose region, such as `GB` in `en-GB`, decides the formats of dates and
+    /// times.
     pub regional: String,
     /// The language of the product's own texts.
     pub language: &'static str,
@@ -56,7 +58,8 @@ impl PageStay {
     ) -> Self {
         let (words, language) = in_language(tag);
         let precheckin = &view.precheckin;
-        // Before the first submission, only the end of the stay closes steps.
+        // Before the first submission, only the end of the stay closes steps. So if no step is
+        // open, the stay is over.
         let is_over = precheckin.is_enabled
             && matches!(
                 precheckin.status,
@@ -65,8 +68,8 @@ impl PageStay {
             && !precheckin.steps.is_empty()
             && !precheckin.steps.iter().any(|step| step.is_open);
         if !is_preview {
-            // A step that was added after the submission can be closed, so that the guest cannot
-            // save it. The page hides such a step.
+            // The page hides a closed step that the guest has not begun, because the guest cannot
+            // save it. An example is a step that was added after the submission.
             let is_shown = |step: &StepView| step.is_open || step.state != StepState::Todo;
             if !view.precheckin.steps.iter().all(is_shown) {
                 // Other requests may share the view, so it is copied only if a step must be
@@ -175,7 +178,8 @@ impl PageStay {
         !self.view.precheckin.open_steps.is_empty()
     }
 
-    /// Returns whether the guest must still submit the pre-check-in after completing every step.
+    /// Returns whether the pre-check-in still needs a submission by the guest. Does not check
+    /// whether the steps are complete.
     #[must_use]
     pub fn should_submit(&self) -> bool {
         let precheckin = &self.view.precheckin;

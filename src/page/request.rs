@@ -40,7 +40,7 @@ pub struct PageRequest {
     asked: Option<String>,
     /// The language tags in the browser's `Accept-Language` header, the most preferred first.
     accepted: Vec<String>,
-    /// The requester for the log; `None` until an operation has been called.
+    /// The caller of the operations, for the log; `None` until the page has called an operation.
     pub requester: Option<Requester>,
 }
 
@@ -383,8 +383,8 @@ impl PageRequest {
     }
 }
 
-/// Returns whether a text is a timestamp. A timestamp contains its offset, so its meaning does not
-/// depend on a time zone.
+/// Returns whether a text is a timestamp with a UTC offset. Its meaning does not depend on a time
+/// zone.
 fn is_moment(text: &str) -> bool {
     text.parse::<Moment>().is_ok()
 }

@@ -250,7 +250,7 @@ fn is_accepted_otherwise(step: &StepView) -> bool {
         && !is_accepted_text(step)
 }
 
-/// Returns the hidden field with the hash of the text that the guest accepts.
+/// Returns a hidden field with the hash of the text that the form shows and the guest accepts.
 fn shown_text(step: &StepView) -> Vec<(String, Cow<'_, str>)> {
     let text = step.agreement.as_ref();
     let text = text.and_then(|agreement| agreement.text.as_deref());

@@ -18,7 +18,8 @@ pub struct FaultLink {
     /// The id of the element to which the link leads.
     pub target: String,
     pub label: String,
-    /// The languages of the label (`text`) if the host wrote it.
+    /// The languages of the question's texts, if the label is one of these texts (`text`). `None`
+    /// for a label of the product.
     pub languages: Option<TextLanguages>,
     pub text: String,
 }

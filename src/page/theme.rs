@@ -67,8 +67,8 @@ impl Rgb {
         one.max(other) / one.min(other)
     }
 
-    /// Mixes this colour with another one. The other colour has the share `parts` of `of`, such as
-    /// 3 of 4.
+    /// Mixes this colour with another one. `parts` of `of` parts of the mixture are the other
+    /// colour, such as 3 of 4.
     fn mixed(self, other: Self, parts: u8, of: u8) -> Self {
         let (parts, of) = (u16::from(parts.min(of)), u16::from(of));
         let mut mixed = self.0;
@@ -158,8 +158,8 @@ impl Colours {
         }
     }
 
-    /// Returns the colours for dark mode. Each light background is replaced by a dark colour with a
-    /// hint of the light one. A dark background does not change.
+    /// Returns the colours for dark mode. Each light background is replaced by a dark colour that
+    /// is mixed with a little of the light colour. A dark background does not change.
     fn by_night(self) -> Self {
         let darkened = |colour: Rgb| {
             if colour.text_colour() == WHITE {
@@ -217,8 +217,8 @@ impl Palette {
             footer,
         } = colours;
         let text_colour = ground.text_colour();
-        // A section is a little lighter than the page, if its text is still readable on that
-        // colour.
+        // The background of a section is a little lighter than that of the page, if the text stays
+        // readable on the lighter colour.
         let lighter = if text_colour == BLACK {
             ground.mixed(WHITE, 3, 4)
         } else {

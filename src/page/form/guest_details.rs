@@ -60,9 +60,8 @@ impl<'f> GuestFields<'f> {
         values.filter(|(_, value)| value != "").collect()
     }
 
-    /// Returns two things: the details of the guest that changed, and a fault for each required
-    /// detail that is missing after the change. If `is_strict` is false, missing details are no
-    /// faults.
+    /// Returns the details of the guest that changed, and a fault for each required detail that is
+    /// missing after the change. If `is_strict` is false, missing details are no faults.
     fn changes(
         &self,
         asked: &RequestedFields<'_>,
@@ -81,8 +80,9 @@ impl<'f> GuestFields<'f> {
                 continue;
             }
             let (value, was) = (self.value(name), self.was(name));
-            // The form can show a value that is not saved. Either it comes from the reservation and
-            // was never saved, or another person has deleted the saved value since.
+            // The form can show a value that is not saved. Such a value comes from the reservation,
+            // or another person has deleted the saved value since. It is saved even if the guest
+            // has not changed it, unless the guest has saved details and the field is optional.
             let is_unsaved = !value.is_empty()
                 && !has_field_value(&after, name)
                 && (saved.is_none() || *need != Requirement::Never);
@@ -171,8 +171,8 @@ pub(super) fn guests(
             })
         } else {
             let is_strict = !adds && removed.is_none();
-            // Another person may have removed the saved guest since the form was opened. The form
-            // is then compared with the values that it showed.
+            // Another person may have removed the saved guest since the form was opened. Then the
+            // values that the form showed replace the saved values in the comparison.
             let shown = guest_fields.id().map(|_| guest_fields.shown(&asked));
             let before = known.and_then(Value::as_object).or(shown.as_ref());
             let (changes, found) = guest_fields.changes(&asked, before, is_strict);

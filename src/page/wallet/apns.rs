@@ -18,9 +18,9 @@ use super::PassSigner;
 const DEADLINE: Duration = Duration::from_secs(10);
 /// The `User-Agent` of pushes.
 const USER_AGENT: &str = "Vestibule-Passes/1";
-/// `ANSWER` is the maximum number of bytes read from a response. `UNREAD` is the size of the HTTP/2
-/// window in bytes.
+/// Maximum number of bytes that are read from a response.
 const ANSWER: usize = 4 << 10;
+/// Initial size of the HTTP/2 window of a stream, in bytes.
 const UNREAD: u32 = 16 << 10;
 /// The reasons in Apple's 400 responses that mean that the push token is not valid for these
 /// passes. A retry would fail again.

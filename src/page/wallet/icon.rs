@@ -12,8 +12,8 @@ pub const SIZES: [(&str, u32); 3] = [("icon.png", 29), ("icon@2x.png", 58), ("ic
 /// Samples per pixel along each axis. More samples give smoother edges.
 const SAMPLES: u32 = 4;
 
-/// Returns whether a point is inside the house. The house stands in a square of width 1, and has a
-/// roof, and walls with a door.
+/// Returns whether a point is inside the drawing of a house, which has a roof and walls with a
+/// door. The coordinates are from 0 to 1.
 fn is_house(x: f64, y: f64) -> bool {
     let is_roof = (0.22..=0.5).contains(&y) && (x - 0.5).abs() <= (y - 0.22) * 1.2;
     let is_wall = (0.5..=0.76).contains(&y) && (x - 0.5).abs() <= 0.24;

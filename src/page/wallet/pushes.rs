@@ -69,7 +69,7 @@ impl PassPushes {
         }
     }
 
-    /// Checks passes and sends pushes about changes until `stop` is cancelled.
+    /// Checks passes and sends pushes about changed passes until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         let mut turns = tokio::time::interval(EVERY);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -133,8 +133,9 @@ impl PassPushes {
         }
     }
 
-    /// Builds a pass. If its content differs from the recorded content, records the change, which
-    /// makes pushes due.
+    /// Builds a pass. If its content has changed, records the change, so that pushes to the phones
+    /// with this pass become due. Removes these phones if the departure is more than
+    /// [`AFTER_DEPARTURE`] ago.
     async fn check_pass(
         &self,
         RegisteredPassState { pass, revisions }: RegisteredPassState,

@@ -41,7 +41,8 @@ const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1
 /// Maximum size of the certificate file in bytes.
 const MAX_BYTES: usize = 65_536;
 
-/// A certificate with its key, and the names that the certificate contains.
+/// The certificate and key that sign passes, with the pass type and the team that the certificate
+/// names.
 pub struct PassSigner {
     /// The pass type for which the certificate was issued.
     pub pass_type: String,
