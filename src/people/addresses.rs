@@ -11,12 +11,12 @@ pub(super) const SIGN_IN: &str = "/sign-in";
 /// The page that sets up the first organization.
 pub(super) const SETUP: &str = "/setup";
 pub(super) const SIGN_OUT: &str = "/sign-out";
-/// The start of a sign-in with the organization's provider.
+/// The page that begins a sign-in with the OpenID provider.
 pub(super) const SIGN_IN_WITH_PROVIDER: &str = "/sign-in/provider";
-/// The path to which the provider redirects browsers after a sign-in.
+/// The path to which the OpenID provider redirects browsers after a sign-in.
 pub const PROVIDER_CALLBACK: &str = "/sign-in/callback";
 
-/// Returns a path of this service as browsers see it, without the host.
+/// Returns the path that browsers request: the path prefix of the public URL, followed by `path`.
 #[must_use]
 pub fn address(service: &Service, path: &str) -> String {
     let prefix = Url::parse(&service.app_state.public_url)

@@ -16,7 +16,8 @@ pub(super) enum Cookie {
     Session,
     /// The secret from which the form token of a visitor who is not signed in is derived.
     Forms,
-    /// The secret of a sign-in in progress at the provider, and its return path.
+    /// The secret of a sign-in with the OpenID provider that has begun, and the return path of this
+    /// sign-in.
     Provider,
     /// The language that the member chose in this browser.
     Language,
@@ -29,7 +30,7 @@ const MAX_LENGTH: usize = 4_096;
 const PART_LENGTH: usize = 3_600;
 /// Maximum number of cookies for a split value.
 const MAX_PARTS: usize = 3;
-// The parts have room for a secret, a separator and the longest return path in base64.
+// The split value can contain a secret, a separator and the longest return path in base64.
 const _: () = assert!(
     43 + 1 + super::return_path::MAX_RETURN_PATH_BYTES.div_ceil(3) * 4 <= PART_LENGTH * MAX_PARTS
 );
@@ -51,7 +52,7 @@ impl Cookie {
     }
 
     /// Returns the value that a browser sends. Returns `None` if the browser sends the cookie
-    /// twice, because another host of the domain may have set one of the two.
+    /// twice, because another host of the domain may have set the second cookie.
     pub(super) fn read(self, service: &Service, headers: &HeaderMap) -> Option<String> {
         single_value(headers, &self.name(service))
     }

@@ -15,7 +15,8 @@ pub(super) struct ProviderMetadata {
     pub(super) authorization: Url,
     /// The token endpoint, which exchanges a code for tokens.
     pub(super) token: Url,
-    /// The endpoint that returns claims which the ID token lacks, such as the mail address.
+    /// The endpoint that returns claims about the person, such as the mail address. The ID token
+    /// may lack these claims.
     pub(super) userinfo: Option<Url>,
     /// The address of the provider's signing keys.
     pub(super) jwks: Url,

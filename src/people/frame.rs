@@ -1,5 +1,5 @@
-//! The frame of a page for members outside of the console: one card, and above it the signed-in
-//! member. The template is `templates/people/frame.html`.
+//! The frame of the pages for members outside of the console. It shows one card, and above the card
+//! the signed-in member. The template is `templates/people/frame.html`.
 
 use std::sync::LazyLock;
 

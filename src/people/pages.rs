@@ -17,7 +17,7 @@ use super::visit::SignInRequest;
 /// The person who is about to sign in or is signed in, and their organization.
 struct SignedInPerson<'p> {
     organization: &'p str,
-    /// `None` for a member without a name.
+    /// The name of the member; `None` for a member without a name.
     name: Option<&'p str>,
     email: &'p str,
 }
@@ -111,7 +111,7 @@ pub(super) fn choose(
 #[template(path = "people/ways.html")]
 struct WaysPage<'p> {
     frame: SignInFrame<'p>,
-    /// The address of the sign-in with the provider, if there is a provider.
+    /// The address that begins a sign-in with the OpenID provider; `None` without a provider.
     provider: Option<String>,
 }
 
@@ -205,8 +205,8 @@ fn notice(visit: &SignInRequest, status: u16, notice: Notice) -> Response {
     page(status, rendered(&template), visit.language, &[])
 }
 
-/// Returns the frame of these pages. It does not show the signed-in member, because the content of
-/// these pages does.
+/// Returns the frame of the sign-in pages. The frame does not show the signed-in member, because
+/// the content of these pages shows the member.
 fn frame<'f>(visit: &SignInRequest, title: &'f str) -> SignInFrame<'f> {
     SignInFrame::new(&visit.service, visit.language, title, None)
 }

@@ -485,8 +485,8 @@ impl ProviderClient {
 
 /// The scopes that a sign-in requests from the provider.
 const SCOPES: &str = "openid email";
-/// The purpose for which the `state` parameter is derived from the secret in the browser's cookie.
-/// The state binds the provider's response to this browser.
+/// The purpose for [`derive_token`] that gives the `state` parameter. The token is derived from the
+/// secret in the browser's cookie, so it binds the provider's response to this browser.
 const STATE: &str = "state";
 
 /// Returns whether `sent` is the state that is derived from the secret of this sign-in.

@@ -20,7 +20,8 @@ pub(super) enum SignInError {
     InvalidLink,
     /// The set-up link is expired or unknown, or an organization already exists.
     InvalidSetupLink,
-    /// The member may not be signed in at the moment. Contains their organization, if known.
+    /// The member is inactive or lacks a required second factor. Contains the member's
+    /// organization, if known.
     Restricted(SignInRestriction, Option<Uuid>),
     /// The provider does not respond, or its response is invalid.
     ProviderUnavailable(String),
@@ -37,7 +38,7 @@ pub(super) enum SignInError {
     NoMember,
     /// The page does not exist.
     PageNotFound,
-    /// An internal error of this server, or a failure of a service that it needs.
+    /// An internal error of this server, or a failure of a service on which this server depends.
     ServerError(Error),
 }
 

@@ -42,9 +42,10 @@ store::statements! {
     OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2";
     /// Deletes a batch of an organization's sessions that have reached their maximum lifetime.
     REMOVE_OLD = engine::some_old!("member_session", "id", "created_at");
-    /// Sessions whose last use is too long ago.
+    /// Sessions that have not been used within the last [`MAX_SESSION_IDLE`].
     IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2";
-    /// Deletes a batch of an organization's sessions that have been unused for too long.
+    /// Deletes a batch of an organization's sessions that have not been used within the last
+    /// [`MAX_SESSION_IDLE`].
     REMOVE_IDLING = engine::some_old!("member_session", "id", "used_at");
 }
 
@@ -55,7 +56,8 @@ const PREFIX: &str = "vs_";
 /// Maximum number of sessions that the sweep deletes in one transaction. A longer transaction would
 /// delay other work.
 const SWEEP_BATCH: u32 = 500;
-/// The purpose for which the token of a session's forms is derived from the session's secret.
+/// The purpose for which the token of a session's forms is derived. Tokens for other purposes
+/// differ.
 const FORM: &str = "form";
 
 /// The slots for concurrent writes of a session's last use. If no slot is free, the server does not
@@ -137,7 +139,8 @@ enum SessionLookup {
     NotFound,
     /// The session has expired. Contains its organization.
     Expired(Uuid),
-    /// The member may not be signed in at the moment. Contains the organization and the reason.
+    /// The member is inactive or lacks a required second factor. Contains the organization and the
+    /// reason.
     Restricted(Uuid, SignInRestriction),
     /// The session is valid. Contains the member, and the recorded last use of the session.
     Valid(Box<SignedIn>, Timestamp),
@@ -248,7 +251,7 @@ fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
     });
 }
 
-/// How a member signed in. The audit entry of the sign-in contains this.
+/// The way in which a member signed in. The audit entry of the sign-in contains it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SignInMethod {
     /// The name of the method: `link`, `provider` or `setup`.

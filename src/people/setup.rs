@@ -26,8 +26,7 @@ use super::session::{self, SignInMethod};
 use crate::platform::{create_organization, save_member};
 
 store::statements! {
-    /// The id of any organization that is not erased. The set-up is possible only if no such
-    /// organization exists.
+    /// Finds an organization that is not erased. The set-up is possible only if there is none.
     ANY = "select id from organization where erased_at is null limit 1";
     /// Inserts a set-up ticket.
     INSERT = "insert into setup_ticket (token_hash, expires_at) values (?1, ?2)";

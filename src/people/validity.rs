@@ -1,4 +1,4 @@
-//! The rules for when a session expires and which members may be signed in (rules:
+//! The rules that decide when a session expires and which members can be signed in (rules:
 //! members#sessions).
 
 use engine::access::{Member, Settings};
@@ -11,7 +11,7 @@ pub(super) const MAX_SESSION_IDLE: SignedDuration = SignedDuration::from_hours(2
 /// Minimum time between two recorded uses of a session.
 const MIN_USE_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
-/// The reason why a member may not be signed in.
+/// The reason why a member cannot be signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInRestriction {
     /// The member is not active.
@@ -31,7 +31,8 @@ impl SignInRestriction {
     }
 }
 
-/// Returns the reason why a member may not be signed in at the moment, if any.
+/// Returns the reason why a member cannot be signed in at the moment; `None` if the member can be
+/// signed in.
 pub(super) fn sign_in_restriction(
     member: &Member,
     settings: &Settings,

@@ -30,7 +30,8 @@ const SECRET_LENGTH: usize = 43;
 /// The header with the relation between the origin of a request and this site, such as
 /// `same-origin` (Fetch Metadata). Only browsers send it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The purpose for which the form token is derived from the form secret.
+/// The purpose for which the form token is derived from the form secret. Tokens for other purposes
+/// differ.
 const FORM: &str = "form";
 
 /// A request for a page for members, without its body.
