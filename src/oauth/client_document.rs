@@ -111,8 +111,8 @@ impl Drop for FetchSlot {
 type DocumentFailure = String;
 
 impl ClientDocumentFetcher {
-    /// Creates the fetcher. It refuses private addresses, like webhooks. `ca` is a PEM bundle of
-    /// additional trusted authorities.
+    /// Creates the fetcher. Like webhook deliveries, it does not connect to private addresses. `ca`
+    /// is a PEM bundle of additional trusted authorities.
     pub fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
         let http = guarded_client(targets.clone(), USER_AGENT, DEADLINE, ca)?.build();
         let http = http.map_err(|error| {

@@ -26,8 +26,8 @@ pub(super) struct ClientMetadata {
 }
 
 /// Returns whether a character changes the direction of the text after it (Unicode Standard Annex
-/// 9, section 2). In a name, such a character could change the appearance of the text that follows
-/// on the consent page.
+/// 9, section 2). A name with such a character could change the appearance of the text after the
+/// name on the consent page.
 const fn changes_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

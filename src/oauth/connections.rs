@@ -34,8 +34,8 @@ store::statements! {
     /// Number of connections.
     COUNT = "select count(*) from (select 1 from oauth_grant where organization_id = ?1 and exchanged_at is not null and expires_at > ?2
         group by oauth_app_id, member_id, resource) as connection";
-    /// The grants of these members to these apps, ordered by the time at which their code was
-    /// exchanged.
+    /// The grants of these members to these apps, ordered by the time at which the app exchanged
+    /// the code.
     GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant where organization_id = ?1 and exchanged_at is not null
         and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4) order by exchanged_at, id";
     /// The app with this metadata document. Apps belong to no organization, so the join only checks
@@ -47,7 +47,8 @@ store::statements! {
 pub(crate) const LIST_CONNECTIONS: OperationName<Vec<ConnectionView>> =
     OperationName::new("listConnections");
 
-/// The number of connections on a page, as in the other lists for administrators.
+/// The number of connections on a page of the list. Other lists for administrators have the same
+/// limits.
 const PAGES: PageLimits = PageLimits {
     default: 50,
     max: 100,

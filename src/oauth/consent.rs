@@ -49,8 +49,8 @@ struct ConsentPage<'p> {
     app: String,
     /// A warning about an app whose name is unverified.
     caution: Option<String>,
-    /// The host to which the browser is redirected after the decision, or the scheme if it is
-    /// private-use.
+    /// The host to which the browser is redirected after the decision. For an app with its own
+    /// scheme, this is the scheme, such as `com.example.app`.
     leads_to: String,
     organization: &'p str,
     member: String,

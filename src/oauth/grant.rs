@@ -229,8 +229,8 @@ pub(super) fn create_grant(
     Ok(())
 }
 
-/// Runs work in a write transaction that locks the organization, with the rights of the server
-/// itself. The caller must have verified the client's credentials.
+/// Runs `work` in a write transaction that locks the organization, with the rights of the server
+/// itself. The calling function must have verified the client's credentials.
 pub(super) async fn in_organization<T: Send + 'static>(
     service: &std::sync::Arc<Service>,
     organization: Uuid,

@@ -67,7 +67,8 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
             paths.insert(format!("{path}{}", Resource::METADATA));
         }
         if *resource == Resource::Mcp {
-            // The tool interface is the default resource: clients find its document without a path.
+            // The tool interface is the default resource. So its metadata is also at the well-known
+            // path without a resource's path.
             paths.extend([
                 Resource::METADATA.to_owned(),
                 format!("{}{prefix}", Resource::METADATA),

@@ -60,7 +60,8 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     Some((host, rest_after_port))
 }
 
-/// Returns the host of a redirect address for display, or the scheme if it is private-use.
+/// Returns the host of a redirect address for display. For an address with an app's own scheme,
+/// returns the scheme, such as `com.example.app`.
 pub(super) fn host(uri: &str) -> String {
     let Ok(url) = Url::parse(uri) else {
         return String::new();
@@ -75,8 +76,8 @@ pub(super) fn host(uri: &str) -> String {
 
 /// Returns whether an address leads to a program on the browser's machine.
 pub(super) fn is_local(uri: &str) -> bool {
-    // Valid redirect addresses have plain http only on loopback addresses. Any other scheme but
-    // https belongs to an app on the machine.
+    // A valid redirect address has plain http only if it is a loopback address. Any scheme other
+    // than http and https starts an app on the browser's machine.
     Url::parse(uri).is_ok_and(|url| url.scheme() != "https")
 }
 

@@ -53,8 +53,8 @@ pub(super) fn without_caching(mut response: Response) -> Response {
     allow_any_origin(response)
 }
 
-/// Adds the headers that allow scripts of any origin to read the response. This is safe, because
-/// requests contain their own credentials, and the browser adds none.
+/// Adds the headers that allow scripts of any origin to read the response. This is safe: a script
+/// must put the credentials into its request, because the browser adds none.
 fn allow_any_origin(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

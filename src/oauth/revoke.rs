@@ -59,8 +59,8 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
     response
 }
 
-/// Revokes a token. Succeeds for an unknown token (section 2.2). Finds the type of a token by its
-/// prefix and ignores `token_type_hint` (section 2.1).
+/// Revokes a token. Succeeds for an unknown token (section 2.2). The prefix of the token gives its
+/// type, so `token_type_hint` is ignored (section 2.1).
 async fn revoke_token(
     service: &Arc<Service>,
     headers: &HeaderMap,

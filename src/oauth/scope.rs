@@ -54,8 +54,8 @@ impl ScopeSet {
         Self(permissions)
     }
 
-    /// Returns the scopes among the permissions of a member, because a member can grant only their
-    /// own permissions.
+    /// Returns the scopes that are also permissions of the member (`own`). A member can grant only
+    /// their own permissions.
     pub(super) fn restricted_to(&self, own: &[Permission]) -> Self {
         Self(
             self.0
@@ -66,8 +66,9 @@ impl ScopeSet {
         )
     }
 
-    /// Returns the scopes of a refresh request: the granted scopes, or the requested part of them.
-    /// A request for more is an error (RFC 6749, section 6).
+    /// Returns the scopes of a refresh request. They are the requested scopes, by default the
+    /// granted scopes. A request for a scope that was not granted is an error (RFC 6749, section
+    /// 6).
     pub(super) fn narrow(&self, text: Option<&str>) -> Result<Self, OauthError> {
         let Some(requested) = Self::parse(text.unwrap_or_default())? else {
             return Ok(self.clone());

@@ -11,7 +11,7 @@ use store::{Row, Statement, Transaction};
 use uuid::Uuid;
 
 store::statements! {
-    /// Expired grants and codes, with their apps.
+    /// Expired grants, with their apps. A code that was not exchanged is a grant, too.
     ENDED_GRANTS = "select organization_id, id, oauth_app_id from oauth_grant where expires_at <= ?1 order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired grants.
     REMOVE_GRANTS = engine::some_old!("oauth_grant", "id", "expires_at", " indexed by sqlite_autoindex_oauth_grant_1");
@@ -23,7 +23,8 @@ store::statements! {
     OLD_ACCESS_TOKENS = "select organization_id, id from access_token where expires_at <= ?1 order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired access tokens.
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by sqlite_autoindex_access_token_1");
-    /// Restarts the idle period of clients that the platform did not create.
+    /// Restarts the idle period of the clients with these ids, except for clients that the platform
+    /// created.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
     /// Reads and locks clients that the platform did not create and whose idle period is over.
     /// Until the transaction ends, the lock prevents a member from granting such a client access.
@@ -31,11 +32,11 @@ store::statements! {
     /// Reads and locks clients with a metadata document whose idle period is over.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
-    /// Those of the given clients that have a grant.
+    /// The clients with these ids that have a grant.
     ALLOWED = "select distinct oauth_app_id from oauth_grant where oauth_app_id = any(?1)";
-    /// Those of the given clients that have an access token.
+    /// The clients with these ids that have an access token.
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
-    /// Restarts the idle period of the given clients.
+    /// Restarts the idle period of the clients with these ids.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
     /// Deletes the clients with these ids.
     FORGET = "delete from oauth_app where id = any(?1)";

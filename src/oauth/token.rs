@@ -168,8 +168,8 @@ pub(super) async fn organization_of_refresh_token(
     organization_of_token(service, (refresh::PREFIX, token), &HAS_REFRESH_TOKEN).await
 }
 
-/// Returns the organization of a code or token. Every change of the code or token must lock this
-/// organization.
+/// Returns the organization of a code or token. Every transaction that changes the code or token
+/// must lock this organization.
 pub(super) async fn organization_of_token(
     service: &Service,
     (prefix, token): (&'static str, &str),
