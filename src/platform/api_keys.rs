@@ -2,10 +2,10 @@
 //! `createTeamApiKey`, `rotateTeamApiKey` and `revokeTeamApiKey`. The operations of the platform on
 //! the same keys are in `credentials.rs`.
 //!
-//! Only signed-in members can create and revoke keys here, and only with `--console-keys`. Without
-//! this option, only the platform can. A key has access to the whole organization, so its creator
-//! must have access to all properties and hold every permission of the key. API keys and OAuth apps
-//! cannot create keys, because such a key would outlive the access of its creator.
+//! Only signed-in members can create, replace and revoke keys here, and only with `--console-keys`.
+//! Without this option, only the platform can do this. A key has access to the whole organization,
+//! so its creator must have access to all properties and hold every permission of the key. API keys
+//! and OAuth apps cannot create keys, because such a key would outlive the access of its creator.
 
 use std::collections::HashMap;
 
@@ -46,14 +46,14 @@ store::statements! {
     COUNT = "select count(*) from api_key where organization_id = ?1";
     /// A page of API keys, ordered by the time of creation.
     PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
-    /// The last audit log entry of each of these keys.
+    /// For each of these keys, the newest audit log entry whose actor is the key.
     LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation', a.doc -> 'target' from api_key k
         join audit_log a on a.organization_id = ?1 and a.id =
             (select l.id from audit_log l where l.organization_id = ?1 and l.actor_id = k.id order by l.id desc limit 1)
         where k.organization_id = ?1 and k.id = any(?2)";
 }
 
-/// Whether members create and revoke API keys in the console (`--console-keys`).
+/// Whether members can create, replace and revoke API keys in the console (`--console-keys`).
 #[derive(Debug, Clone, Copy)]
 pub struct ConsoleKeys(pub bool);
 

@@ -1,5 +1,5 @@
 //! Descriptions of organizations, API keys, members and records for the audit log. An audited
-//! operation reads them before and after its change.
+//! operation reads the description of its object before and after the change.
 
 use engine::access::ApiKey;
 use engine::audit::{AuditedObject, Target, id};

@@ -28,8 +28,9 @@ use crate::records::{
 
 /// The key of the error for a change of a record that the platform manages.
 const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
-/// Number of changed records of each kind in a batch that each get their own time of change. After
-/// these, each group of [`RECORDS_PER_MILLISECOND`] records gets one time.
+/// In a batch, the first changed records of each kind get different times of change. This is the
+/// number of these records. After them, each group of [`RECORDS_PER_MILLISECOND`] records gets one
+/// time.
 const DISTINCT_TIMES: u32 = 100;
 /// Number of records that get the same time of change, after the first [`DISTINCT_TIMES`] records.
 /// It must be below the size of a page. Otherwise all records of a page could have one time, and a
@@ -153,7 +154,7 @@ pub(super) struct SyncBatch {
     referring_settings: HashMap<(RecordKind, Uuid), Vec<(String, Uuid)>>,
     /// The parsed properties, by their id.
     properties: HashMap<Uuid, Option<Property>>,
-    /// The treatment of a record that has an issue.
+    /// The effect of a record with an issue on the request.
     on_invalid: OnInvalid,
     /// The issues of the request. If there is an issue, the batch must not be written.
     pub(super) issues: Vec<Issue>,
@@ -169,7 +170,7 @@ pub(super) struct SyncBatch {
     change_time: Timestamp,
     /// Number of changed records of each kind.
     change_counts: HashMap<RecordKind, u32>,
-    /// The events to fire.
+    /// The webhook events that the changes of the batch fire.
     pub(super) record_events: Vec<RecordEvent>,
     /// Warnings about accepted values that may be unintended.
     pub(super) warnings: Vec<Warning>,
@@ -252,9 +253,9 @@ impl SyncBatch {
         self.rejected_keys.extend(key);
     }
 
-    /// Completes the batch after the last record. Deletes each record that the request deletes and
-    /// writes again, if the second write was skipped. Then checks the number of hosts, which
-    /// depends on all records.
+    /// Completes the batch after the last record. A record that the request deletes and writes
+    /// again is deleted here if its second write was skipped. Then checks the number of hosts,
+    /// which depends on all records.
     pub(super) fn finish(&mut self) {
         let pending = self
             .records
@@ -265,8 +266,8 @@ impl SyncBatch {
         for key in pending {
             self.delete(key);
         }
-        // This check is for a request that refuses invalid records. For a request that skips them,
-        // `validate` has already checked each host with its record.
+        // This check is for a request that refuses invalid records. In a request that skips invalid
+        // records, `validate` has already checked each host with its record.
         if let Some(problem) = self.tally.check_limit() {
             let path = path(self.last_host, Some("host"));
             self.issues.push(Issue::at(path, problem.message()));

@@ -219,8 +219,8 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
     get_record(context, kind, id)
 }
 
-/// Adds a warning to the response if the warning is about a field that was sent. Otherwise each
-/// change of the record would repeat the warnings about all its fields.
+/// Adds a warning to the response if the request sent the field of the warning. Without this
+/// condition, each change of the record would repeat the warnings about all its fields.
 fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[String]) {
     /// Number of segments before the name of a field in the path of a warning: `records`, the index
     /// and `data`.

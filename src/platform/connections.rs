@@ -1,5 +1,6 @@
-//! Connections between OAuth apps and members: their access tokens, and how a connection ends. The
-//! authorization server (`src/oauth/`) issues tokens through [`AppConnection`] as well.
+//! Connections between OAuth apps and members: their access tokens, and the operations that end a
+//! connection. The authorization server (`src/oauth/`) issues tokens through [`AppConnection`] as
+//! well.
 
 use delivery::DisabledReason;
 use engine::access::{self, AccessToken, Credential, Permission};

@@ -32,8 +32,7 @@ use crate::records::stored;
 store::statements! {
     /// A page of members, ordered by the time of creation.
     MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
-    /// A page of the members that changed at or after a time, ordered by the time of the last
-    /// change.
+    /// A page of the members whose last change was at or after a time, ordered by that change.
     MEMBERS_SINCE = "select id, doc, created_at, updated_at from member where organization_id = ?1 and updated_at >= ?2
         order by updated_at, id limit ?3 offset ?4";
     /// Number of members that changed at or after a time.
@@ -53,7 +52,7 @@ store::statements! {
     FORGET_HASHES = "delete from revoked_key where organization_id = ?1 and revoked_at < ?2";
     /// Revokes an API key.
     DELETE_KEY = "delete from api_key where organization_id = ?1 and id = ?2";
-    /// Creates a member, or replaces one.
+    /// Creates or replaces a member.
     PUT_MEMBER = "insert into member (organization_id, id, created_at, updated_at, doc) values (?1, ?2, ?3, ?3, ?4)
         on conflict (organization_id, id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         returning id, doc, created_at, updated_at";
@@ -451,8 +450,8 @@ fn list_members(
 }
 
 /// Returns a page of the members, in the order of the statement `all`. With `since`, returns only
-/// members that changed at or after this time. These are ordered by the time of the last change,
-/// then by id.
+/// members whose last change was at or after this time, ordered by the time of that change, then by
+/// id.
 fn members(
     context: &mut Context<'_, '_>,
     since: Option<Moment>,

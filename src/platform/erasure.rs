@@ -20,12 +20,11 @@ const ROWS_PER_STATEMENT: u32 = 50;
 const MAX_ROWS: u64 = 500;
 /// Time after which a transaction deletes no more rows.
 const MAX_TIME: Duration = Duration::from_millis(5);
-/// The key of the lock with which only one node at a time deletes rows.
+/// The key of the lock that a node must hold to delete rows, so that only one node at a time does.
 const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {
-    /// An erased organization whose rows are not yet deleted. If there are several, the one that
-    /// was erased first.
+    /// The erased organization with remaining rows that was erased first.
     ERASED = "select id from organization where erased_at is not null order by erased_at, id limit 1";
     /// Deletes the row of the organization if no other row refers to it.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null

@@ -221,8 +221,8 @@ fn save(
 ) -> Result<OrganizationView> {
     let doc = store::Value::json(settings)?;
     // The revision is random, because the new organization may have the id of an erased
-    // organization. A node may still have cached responses of the erased organization. With another
-    // revision, the node does not serve them.
+    // organization. A node may still have cached responses of the erased organization. The random
+    // revision differs from theirs, so the node does not return them.
     let revision = system.app_state.ids.revision_increment();
     let row = system
         .tx

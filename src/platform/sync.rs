@@ -76,7 +76,7 @@ impl From<SkippedRecord> for Rejected {
     }
 }
 
-/// The treatment of a request that has an invalid record.
+/// The effect of an invalid record in a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OnInvalid {
@@ -213,7 +213,7 @@ pub(crate) struct SyncSettings {
     pub(crate) fires: bool,
     /// Whether to check the records without writing them.
     pub(crate) is_dry_run: bool,
-    /// The treatment of a record that has an issue.
+    /// The effect of a record with an issue on the request.
     pub(crate) on_invalid: OnInvalid,
 }
 
@@ -287,8 +287,8 @@ fn apply_sifted(
     })
 }
 
-/// Returns the index in the request of each record that validation has not skipped. `count` is the
-/// number of these records.
+/// Returns the index in the request of each record that validation has not skipped. There are
+/// `count` such records.
 fn remaining_indexes(count: usize, left_out: &[SkippedRecord]) -> Vec<usize> {
     let left_out: HashSet<usize> = left_out.iter().map(|rejected| rejected.index).collect();
     (0..count + left_out.len())

@@ -1,5 +1,5 @@
-//! Versions of records, so that an older version that arrives late does not replace a newer one.
-//! The platform increases the version, a number or a timestamp, with each change (rules:
+//! Versions of records. An older version that arrives late does not replace a newer version. The
+//! platform increases the version, a number or a timestamp, with each change (rules:
 //! sync#versions).
 
 use std::collections::HashMap;
