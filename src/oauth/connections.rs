@@ -54,7 +54,7 @@ const PAGES: PageLimits = PageLimits {
     max: 100,
 };
 
-/// A connection: the grant of a member to an app at a resource.
+/// A connection of an app: all grants of a member to the app for one resource.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
@@ -65,27 +65,28 @@ const PAGES: PageLimits = PageLimits {
 pub(crate) struct ConnectionView {
     /// The app's `client_id`: an id, or the https address of the app's metadata document.
     pub oauth_app_id: String,
-    /// The member who granted it.
+    /// The member who connected the app.
     pub member_id: Uuid,
     /// Name of the app; verified only for apps that the platform knows.
     pub name: String,
-    /// The host of the redirect address, or the scheme if it is private-use.
+    /// Host of the redirect address. For an app with its own scheme, the scheme, such as
+    /// `com.example.app`.
     pub redirect_host: String,
-    /// Granted scopes, as far as the member holds them.
+    /// Granted scopes, without those that the member no longer holds.
     pub scopes: Vec<Permission>,
     /// Address of the interface that the app uses.
     pub resource: String,
-    /// When the app was first connected, of the current grants.
+    /// When the app was first connected. Expired grants are ignored.
     pub connected_at: Moment,
-    /// When the app last fetched tokens. A token is valid for an hour, so the app may have used it
-    /// an hour longer.
+    /// When the app last fetched tokens. A token is valid for an hour, so the app may have sent
+    /// requests for an hour longer.
     pub last_used_at: Moment,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RevokedConnection {
-    /// The app's `client_id`, as the list has it. In a path it is percent-encoded.
+    /// The app's `client_id`, from `listConnections`. In a path it is percent-encoded.
     #[schemars(length(max = 2_000))]
     oauth_app_id: String,
     /// The member from whom the app is disconnected. Other members stay connected.

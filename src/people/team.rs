@@ -41,11 +41,11 @@ struct InviteMember {
     /// Name of the person. Null or left out: the mail address is shown instead.
     #[serde(default)]
     name: Option<Text200>,
-    /// Permissions of the member: at most your own.
+    /// Permissions of the member, chosen from your own permissions.
     #[schemars(length(max = 11))]
     permissions: Vec<Permission>,
-    /// The properties that the member has access to (`listProperties`), at most 25,000. Null or left
-    /// out: every property.
+    /// The properties that the member has access to (`listProperties`), at most 25,000. Null or
+    /// left out: every property.
     #[serde(default)]
     #[schemars(
         length(max = 25_000),
@@ -66,8 +66,8 @@ struct UpdateMember {
     id: Uuid,
     /// The fields to change; those left out keep their value.
     data: MemberChanges,
-    /// The `updatedAt` that this was made against: 409 when it is another by now. Null or left out:
-    /// the change overwrites any state.
+    /// The `updatedAt` that the change is based on: 409 if the member has changed since. Null or
+    /// left out: the change overwrites any state.
     #[serde(default)]
     expected_updated_at: Option<Moment>,
 }
@@ -77,13 +77,13 @@ struct UpdateMember {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(inline)]
 struct MemberChanges {
-    /// Name of the member. Null: they are shown by their mail address.
+    /// Name of the member. Null: the mail address is shown instead.
     #[serde(default)]
     name: Field<Option<Text200>>,
     /// Mail address of the member. It belongs to one member only.
     #[serde(default)]
     email: Field<EmailAddress>,
-    /// Permissions of the member: you can give and take only your own.
+    /// Permissions of the member: you can grant and revoke only permissions that you hold.
     #[schemars(length(max = 11))]
     #[serde(default)]
     permissions: Field<Vec<Permission>>,

@@ -70,11 +70,11 @@ struct CreateSignInLink {
     /// Id of the member's organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the member who signs in by the link. An unknown one is a 404, one who is not active a
+    /// Id of the member who signs in by the link. An unknown member is a 404, an inactive member a
     /// 409.
     member_id: Uuid,
-    /// Path of this service for the member's browser after the sign-in, also with a query, such as
-    /// `/console?tab=keys`. Null or left out: `/console`.
+    /// Path of this service that the member's browser opens after the sign-in, optionally with a
+    /// query, such as `/console?tab=keys`. Null or left out: `/console`.
     #[serde(default)]
     return_to: Option<String>,
 }

@@ -61,9 +61,9 @@ pub struct ConsoleKeys(pub bool);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "name": "Channel manager", "permissions": ["view_properties", "view_reservations"] }))]
 struct CreateTeamApiKey {
-    /// Purpose of the key, to tell it from others in the list.
+    /// Purpose of the key, which tells it from the other keys in the list.
     name: Text200,
-    /// Permissions of the key, across the whole organization: at most your own.
+    /// Permissions of the key, chosen from your own. They apply across the whole organization.
     #[schemars(length(max = 11))]
     permissions: Vec<Permission>,
     /// Time at which the key expires. Null or left out: never; a time in the past is refused.
@@ -82,7 +82,7 @@ struct OneTeamApiKey {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "graceSeconds": 86_400 }))]
 struct RotateTeamApiKey {
-    /// Id of the API key that gets another token; its subscriptions and limits go on.
+    /// Id of the API key that gets another token; its subscriptions and limits do not change.
     api_key_id: Uuid,
     /// For how many seconds the current token stays valid beside the new one, at most 604800 (7
     /// days). Null or left out: 86400, a day.
@@ -107,10 +107,11 @@ pub(crate) struct TeamApiKey {
     #[serde(flatten)]
     pub key: ApiKey,
     pub created_at: Moment,
-    /// Time of its last use. Uses on other servers within the last minute may be missing.
+    /// Time at which the key was last used. Uses on other servers within the last minute may be
+    /// missing.
     pub last_used_at: Option<Moment>,
-    /// Its last change, from the audit log. Null where the log has none, and for a caller limited
-    /// to some properties.
+    /// The last change that the key made, from the audit log. Null if the audit log has none, and
+    /// for a caller limited to some properties.
     pub last_write: Option<LastWrite>,
 }
 

@@ -53,11 +53,12 @@ struct PutApp {
     /// Id of the OAuth app, chosen by the caller. A known id replaces its app, and an unknown id
     /// creates an app.
     oauth_app_id: Uuid,
-    /// Name of the app where people are asked to connect it; may be empty.
+    /// Name of the app on the page where members connect it; may be empty.
     name: Label,
-    /// Addresses that the app may be sent back to: absolute https URLs, http loopback URLs
-    /// (`http://127.0.0.1/callback`, with any port), or addresses of the app's own scheme
-    /// (`com.example.app:/callback`, `app://host.example/callback`). Replaces the whole list.
+    /// Addresses to which the authorization server may redirect a browser: absolute https URLs,
+    /// http loopback URLs (`http://127.0.0.1/callback`, with any port), or addresses of the app's
+    /// own scheme (`com.example.app:/callback`, `app://host.example/callback`). Replaces the whole
+    /// list.
     #[schemars(length(max = 100))]
     redirect_uris: Vec<RedirectUri>,
 }
@@ -75,7 +76,7 @@ struct AppView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CreateClientSecret {
-    /// Id of the OAuth app that gets a new secret. An unknown one is a 404.
+    /// Id of the OAuth app that gets a new secret. An unknown app is a 404.
     oauth_app_id: Uuid,
 }
 
@@ -83,7 +84,7 @@ struct CreateClientSecret {
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({ "clientSecret": "cs_4tq0H9bX0yY0k1m8rYvQ3m0wV9o7m2c1l5s8t3u6w9x" }))]
 struct ClientSecretView {
-    /// Shown once; only its hash is stored.
+    /// The new secret, shown once; only its hash is stored.
     client_secret: String,
 }
 

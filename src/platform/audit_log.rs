@@ -37,7 +37,7 @@ pub(crate) const LIST_AUDIT_LOG: OperationName<Vec<AuditEntry>> =
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListAuditLog {
-    /// Id of the last entry read: older ones follow.
+    /// Id of the last entry read: the response has older entries.
     #[serde(default)]
     after: Option<Uuid>,
     /// Maximum number of entries.
@@ -47,7 +47,7 @@ struct ListAuditLog {
     /// Only entries with this target.
     #[serde(default)]
     target_id: Option<Uuid>,
-    /// Only entries of this key or member.
+    /// Only entries of this actor: a key or a member.
     #[serde(default)]
     actor_id: Option<Uuid>,
 }
@@ -78,22 +78,24 @@ pub(crate) struct AuditEntry {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ActorView {
     pub kind: ActorKind,
-    /// The API key, or the member; null for the platform.
+    /// Id of the API key or of the member; null for the platform.
     id: Option<Uuid>,
-    /// Its name at that time: the key, or the member and the app that acted for them.
+    /// Name of the actor at that time: of the key, or of the member and the app that acted for
+    /// them.
     pub name: Option<String>,
 }
 
 /// The target of an entry.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct TargetView {
-    /// Such as `portal`, `precheck_step`, `manual`, `property`, `translation`,
+    /// Type of the target, such as `portal`, `precheck_step`, `manual`, `property`, `translation`,
     /// `webhook_subscription`, `reservation`, `api_key`, `member`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Null if it is no single thing, such as the order of all headings.
+    /// Id of the target; null if the change concerns no single object, such as the order of all
+    /// headings.
     pub id: Option<Uuid>,
-    /// Its name at that time; null where it has none.
+    /// Name of the target at that time; null if it has no name.
     pub name: Option<String>,
 }
 

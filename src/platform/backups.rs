@@ -32,7 +32,7 @@ pub struct BackupStatusFile(PathBuf);
 #[serde(rename_all = "camelCase", default)]
 #[schemars(example = json!({ "lastBackupAt": "2026-11-21T09:30:00.000Z", "lastFailureAt": null }))]
 pub(crate) struct LastBackup {
-    /// Time of the last backup by `vestibule backup`; null where none was made, and for PostgreSQL.
+    /// Time of the last backup by `vestibule backup`; null if there is none, and for PostgreSQL.
     pub last_backup_at: Option<Moment>,
     /// Time of the last attempt, if it failed; null otherwise.
     pub last_failure_at: Option<Moment>,

@@ -70,10 +70,10 @@ struct CreateToken {
     /// Id of the organization that the token acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the member who authorizes the app: the token reaches their properties. An unknown one
-    /// is a 404.
+    /// Id of the member who authorizes the app: the token has access to this member's properties.
+    /// An unknown member is a 404.
     member_id: Uuid,
-    /// Id of the OAuth app that the token is for. An unknown one is a 404.
+    /// Id of the OAuth app that gets the token. An unknown app is a 404.
     oauth_app_id: Uuid,
     /// Permissions of the token, such as `view_reservations`. The token has only those that the
     /// member still holds.
@@ -99,7 +99,7 @@ struct PlatformConnection {
     organization_id: Uuid,
     /// Id of the OAuth app to disconnect.
     oauth_app_id: Uuid,
-    /// Id of the member it is disconnected from; other members stay connected.
+    /// Id of the member from whom the app is disconnected; other members stay connected.
     member_id: Uuid,
 }
 

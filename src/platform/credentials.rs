@@ -101,10 +101,10 @@ struct CreateApiKey {
     /// Id of the organization that the key acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Purpose of the key, to tell it from others in the list.
+    /// Purpose of the key, which tells it from the other keys in the list.
     name: Label,
     /// Permissions of the key, such as `view_properties`, across the whole organization; duplicates
-    /// count once.
+    /// are ignored.
     permissions: Vec<Permission>,
     /// Time at which the key expires. Null or left out: never; a time in the past is refused.
     #[serde(default)]
@@ -158,7 +158,7 @@ struct RotateApiKey {
     /// Id of the organization that the key acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Id of the API key that gets another token; its subscriptions and limits go on.
+    /// Id of the API key that gets another token; its subscriptions and limits do not change.
     api_key_id: Uuid,
     /// For how many seconds the current token stays valid beside the new one, at most 604800 (7
     /// days). Null or left out: 86400, a day.
@@ -176,7 +176,8 @@ pub(crate) struct ApiKeyView {
     #[serde(flatten)]
     pub key: ApiKey,
     created_at: Moment,
-    /// Shown once, at creation. Null if the response is repeated for the same `Idempotency-Key`.
+    /// The token of the key, shown once, at creation. Null if the response is repeated for the same
+    /// `Idempotency-Key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
@@ -218,14 +219,14 @@ struct PutMember {
     name: Label,
     /// The member's own mail address.
     email: EmailAddress,
-    /// Permissions of the member, such as `modify_guides`. A token of theirs may do no more.
+    /// Permissions of the member, such as `modify_guides`. A token of the member has at most these.
     permissions: Vec<Permission>,
-    /// Ids of the properties that the member reaches, at most 25,000; null is every property, `[]`
-    /// none. Required, because a default would have to guess between the two.
+    /// Ids of the properties that the member has access to, at most 25,000. Null means every
+    /// property, and `[]` means none. Required, because no default is safe.
     #[schemars(length(max = 25_000))]
     property_ids: Field<Option<Vec<Uuid>>>,
-    /// Whether the member may act at all. `false` stops their tokens with the next request and
-    /// disables their webhook subscriptions.
+    /// Whether the member is active. `false` stops their tokens with the next request and disables
+    /// their webhook subscriptions.
     is_active: bool,
     /// Whether the member has enrolled in two-factor authentication. If the organization requires
     /// it, tokens of members who have not enrolled are refused.

@@ -29,8 +29,8 @@ struct CreateGuestLinks {
     /// Id of the organization that has the reservations.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Ids of the reservations whose links to return, at most 1000. A repeated id has a link for
-    /// each time; an unknown id is a 404.
+    /// Ids of the reservations whose links to return, at most 1000. If an id is repeated, so is its
+    /// link; an unknown id is a 404.
     #[schemars(length(max = 1_000))]
     reservation_ids: Vec<Uuid>,
 }
@@ -39,9 +39,9 @@ struct CreateGuestLinks {
 #[serde(rename_all = "camelCase")]
 struct PlatformGuestLink {
     reservation_id: Uuid,
-    /// Page for the browser.
+    /// Address of the stay's page, for the guest's browser.
     url: String,
-    /// The stay token.
+    /// The stay token, which is also part of `url`.
     token: String,
 }
 

@@ -51,38 +51,39 @@ const ENGLISH: &str = "en";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = serde_json::json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es", "fr"] }))]
 struct PutOrganization {
-    /// Id of the organization, chosen by the caller. An organization with this id is changed, or
-    /// else created.
+    /// Id of the organization, chosen by the caller. A known id changes its organization, and an
+    /// unknown id creates an organization.
     organization_id: Uuid,
-    /// Name of the organization; may be empty. Required where the organization is created; null or
-    /// left out keeps the value.
+    /// Name of the organization; may be empty. Required for a new organization; otherwise, null or
+    /// left out means no change.
     #[serde(default)]
     name: Option<Label>,
-    /// Country of phone numbers without a prefix, as a two-letter code; its numbering plan applies.
-    /// Default `US` for a new organization; null or left out otherwise keeps it.
+    /// Country whose numbering plan applies to phone numbers without a prefix, as a two-letter
+    /// code. Default `US` for a new organization; otherwise, null or left out means no change.
     #[serde(default)]
     country: Option<Country>,
     /// Languages that guest-facing texts are translated into, as BCP 47 tags; replaces the whole
-    /// list. English is always included, and alone by default; null or left out otherwise keeps it.
+    /// list. English is always included. Default for a new organization: English alone; otherwise,
+    /// null or left out means no change.
     #[serde(default)]
     #[schemars(length(max = 100))]
     languages: Option<Vec<Language>>,
     /// Whether members must have enrolled in two-factor authentication for their OAuth tokens to
-    /// work. Default `false` for a new organization; null or left out otherwise keeps it.
+    /// work. Default `false` for a new organization; otherwise, null or left out means no change.
     #[serde(default)]
     is_two_factor_required: Option<bool>,
-    /// Maximum size of guests' files, in bytes. Null sets the limit of the service; left out keeps
-    /// it.
+    /// Maximum total size of guests' files, in bytes. Null sets the limit of the service; left out
+    /// means no change.
     #[serde(default)]
     #[schemars(range(max = 1_125_899_906_842_624_i64))]
     upload_limit_bytes: Field<Option<u64>>,
     /// Currency of amounts for which neither the record nor the payment account has a currency, as
-    /// an ISO 4217 code in any case. Null sets the currency of the country; left out keeps the
-    /// value.
+    /// an ISO 4217 code in any case. Null sets the currency of the country; left out means no
+    /// change.
     #[serde(default)]
     currency: Field<Option<Currency>>,
     /// Time zone of flats that are added by hand without a time zone, such as `Europe/Madrid`.
-    /// Null: such flats need a time zone of their own; left out keeps the value.
+    /// Null: each of these flats needs its own time zone; left out means no change.
     #[serde(default)]
     timezone: Field<Option<TimeZone>>,
 }
@@ -98,7 +99,7 @@ struct GetOrganization {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct EraseOrganization {
-    /// Id of the organization to erase, with all its data. An unknown one is no error.
+    /// Id of the organization to erase, with all its data. An unknown id is no error.
     organization_id: Uuid,
 }
 

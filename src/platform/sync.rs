@@ -161,9 +161,9 @@ struct SyncedReservation {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct StayLink {
-    /// Page for the browser.
+    /// Address of the stay's page, for the guest's browser.
     url: String,
-    /// The stay token.
+    /// The stay token, which is also part of `url`.
     token: String,
 }
 
