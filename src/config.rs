@@ -5,8 +5,8 @@
 //! secret. clap does not read this file. To read the value of a flag with a secret, call the method
 //! of this module for the flag, for example [`DatabaseFlags::url`].
 //!
-//! `serve` has the flags of `vestibule serve`, `tls` those of its certificate. `values` parses
-//! values; `secrets` and `text` read them.
+//! `serve` has the flags of `vestibule serve`, and `tls` those of its certificate. `text` trims and
+//! checks the text of a flag, and `values` parses the text. `secrets` reads secrets.
 
 mod secrets;
 mod serve;
@@ -45,7 +45,7 @@ pub struct Cli {
 /// The command to run.
 #[derive(Debug, Subcommand)]
 pub enum ServeCommand {
-    /// Serve everything. Migrates the database first.
+    /// Start the service. Migrates the database first.
     Serve(ServeFlags),
     /// Serve a ready-made organization built from real listings, on a throwaway database.
     Demo(ServeFlags),
@@ -64,8 +64,8 @@ pub enum ServeCommand {
     Member(MemberCommand),
     /// Load records of a CSV file, or NDJSON sync records in batches.
     Import(ImportFlags),
-    /// Copy a SQLite database into a file, even while it is served; or with the files of guests
-    /// into a directory, again and again.
+    /// Copy a SQLite database to a file, even while the service runs. With `--every` or `--keep`,
+    /// copy the database and the files of guests to a directory, regularly.
     Backup(BackupFlags),
     /// Replace a SQLite database by a backup. The service must not run.
     Restore(RestoreFlags),
@@ -197,16 +197,16 @@ impl From<Interface> for Surface {
 /// The flags of the database, which most commands have.
 #[derive(Debug, Clone, Args)]
 pub struct DatabaseFlags {
-    /// `sqlite:PATH`, or `postgres://…` for several nodes on one database [default:
-    /// sqlite:vestibule.db] [file: `VESTIBULE_DATABASE_URL_FILE`].
+    /// URL of the database: `sqlite:PATH`, or `postgres://…` for several nodes on one database
+    /// [default: sqlite:vestibule.db] [file: `VESTIBULE_DATABASE_URL_FILE`].
     #[arg(long, env = "VESTIBULE_DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
     /// Maximum number of connections to PostgreSQL, 2 to 256. One of them looks up callers
     /// [default: 8 a processor].
     #[arg(long, env = "VESTIBULE_DATABASE_CONNECTIONS", value_name = "COUNT", value_parser = TrimmedParser(clap::value_parser!(u16).range(2..=256)))]
     pub database_connections: Option<u16>,
-    /// The PostgreSQL server itself, for migrations, if `--database-url` leads to a pooler in
-    /// transaction mode [file: `VESTIBULE_DATABASE_DIRECT_URL_FILE`].
+    /// URL of the PostgreSQL server itself, for migrations. Needed if `--database-url` is that of a
+    /// pooler in transaction mode [file: `VESTIBULE_DATABASE_DIRECT_URL_FILE`].
     #[arg(
         long,
         env = "VESTIBULE_DATABASE_DIRECT_URL",
@@ -301,19 +301,18 @@ pub struct ImportFlags {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseFlags,
-    /// The organization of the records.
+    /// Id of the organization to which the records are added.
     #[arg(long, value_name = "ID")]
     pub organization: Uuid,
-    /// Imports history: fires no events.
+    /// Fire no events, because the records are history.
     #[arg(long)]
     pub initial_sync: bool,
     /// Validate everything and apply nothing. Limited to the size of one batch, 10,000 records or
     /// 15 MiB.
     #[arg(long)]
     pub dry_run: bool,
-    /// Leave out invalid records and those that refer to them, and import the others. Each
-    /// record that is left out is written to standard error as NDJSON, with its issues and its
-    /// line.
+    /// Skip invalid records and records that refer to them, and import the others. Each skipped
+    /// record is written to standard error as NDJSON, with its issues and the number of its line.
     #[arg(long)]
     pub skip_invalid: bool,
     /// NDJSON file with one sync record a line; `-` for standard input.
@@ -354,11 +353,12 @@ pub struct BackupFlags {
     /// Make a backup in a directory now, and again after each interval of this length.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub every: Option<Duration>,
-    /// Number of backups that stay in the directory; older ones are removed.
+    /// Maximum number of backups in the directory. The oldest backups above this number are
+    /// deleted.
     #[arg(long, value_name = "COUNT")]
     pub keep: Option<NonZeroUsize>,
-    /// The file to write, which must not exist yet; with `--every` or `--keep` the directory of the
-    /// backups.
+    /// The file to write, which must not exist yet. With `--every` or `--keep`, the directory of
+    /// the backups.
     #[arg(value_name = "FILE_OR_DIRECTORY")]
     pub file: PathBuf,
 }
@@ -373,10 +373,11 @@ pub struct RestoreFlags {
     /// [default: beside the database].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
     pub uploads_url: Option<String>,
-    /// Restore in the place of an existing database, which is kept under another name.
+    /// Restore even if the database exists. The existing database is kept under another name.
     #[arg(long)]
     pub replace: bool,
-    /// A backup: a file, a backup in a directory, or the directory, for its newest backup.
+    /// The backup to restore: a file, or a backup in a directory. For the directory itself, its
+    /// newest backup is restored.
     #[arg(value_name = "BACKUP")]
     pub from: PathBuf,
 }

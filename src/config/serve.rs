@@ -54,7 +54,7 @@ pub struct ServeFlags {
     /// file, one key a line [file: `VESTIBULE_PLATFORM_KEY_FILE`].
     #[arg(long, env = "VESTIBULE_PLATFORM_KEY", hide_env_values = true)]
     pub platform_key: Vec<String>,
-    /// A private address range that webhook targets may use; repeatable.
+    /// A private address range in which webhook targets are allowed; repeatable.
     #[arg(
         long,
         env = "VESTIBULE_WEBHOOK_ALLOW",
@@ -66,23 +66,24 @@ pub struct ServeFlags {
     /// A PEM file with an additional certificate authority that is trusted for webhook targets.
     #[arg(long, env = "VESTIBULE_WEBHOOK_CA_FILE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub webhook_ca_file: Option<PathBuf>,
-    /// Maximum pause before the first retry of a webhook delivery. It doubles with each attempt.
+    /// Maximum pause before the first retry of a webhook delivery. The maximum doubles with each
+    /// further attempt.
     #[arg(long, env = "VESTIBULE_WEBHOOK_RETRY_BASE", default_value = "30s", value_parser = duration)]
     pub webhook_retry_base: Duration,
     /// How long a webhook receiver may take to answer.
     #[arg(long, env = "VESTIBULE_WEBHOOK_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub webhook_timeout: Duration,
-    /// How long a finished webhook delivery stays in the log, from its creation.
+    /// How long the log has a finished webhook delivery, counted from the creation of the delivery.
     #[arg(long, env = "VESTIBULE_DELIVERY_RETENTION", default_value = "168h", value_parser = duration)]
     pub delivery_retention: Duration,
-    /// How long a device that was offline has to be online again before `device.reconnected` fires.
+    /// How long a device that was offline must be online again before `device.reconnected` fires.
     #[arg(long, env = "VESTIBULE_DEVICE_RECONNECT_DELAY", default_value = "10m", value_parser = duration)]
     pub device_reconnect_delay: Duration,
-    /// URL of the service that carries out commands to devices. Without it, commands are answered
-    /// with 503.
+    /// URL of the service that sends commands to devices. Without this flag, a request for a
+    /// command is answered with 503.
     #[arg(long, env = "VESTIBULE_DEVICE_CONNECTOR_URL", value_name = "URL", value_parser = device_connector_url)]
     pub device_connector_url: Option<Url>,
-    /// Key of the device connector, which gets it as a bearer token [file:
+    /// Key that this service sends to the device connector, as a bearer token [file:
     /// `VESTIBULE_DEVICE_CONNECTOR_KEY_FILE`].
     #[arg(
         long,
@@ -102,11 +103,11 @@ pub struct ServeFlags {
     #[arg(long, env = "VESTIBULE_FILES_URL", value_name = "URL", value_parser = files_url)]
     pub files_url: Option<String>,
     /// Storage for files that guests send: `file:///…`, or `s3://BUCKET/PREFIX` with the usual
-    /// `AWS_…` variables [default: beside a SQLite database; with PostgreSQL none, and files are
-    /// not taken].
+    /// `AWS_…` variables [default: beside a SQLite database; with PostgreSQL none, so that uploads
+    /// are refused].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
     pub uploads_url: Option<String>,
-    /// How long files of guests are kept after check-out.
+    /// How long files of guests are stored after check-out.
     #[arg(long, env = "VESTIBULE_UPLOAD_RETENTION", default_value = "720h", value_parser = duration)]
     pub upload_retention: Duration,
     /// Maximum total size of the files of one stay.
@@ -116,17 +117,17 @@ pub struct ServeFlags {
     /// limit for it.
     #[arg(long, env = "VESTIBULE_UPLOADS_PER_ORGANIZATION", value_name = "SIZE", default_value = "20GiB", value_parser = size)]
     pub uploads_per_organization: u64,
-    /// Free space of the file system that files of guests never use [default: 1GiB, or a tenth of a
-    /// smaller file system].
+    /// Free space that files of guests must leave on their file system [default: 1GiB, or a tenth
+    /// of a smaller file system].
     #[arg(long, env = "VESTIBULE_UPLOADS_RESERVE", value_name = "SIZE", value_parser = size)]
     pub uploads_reserve: Option<u64>,
     /// A PEM file with a pass type certificate from Apple, its private key, and any intermediate
     /// certificates. Without it no pass for Apple Wallet is offered.
     #[arg(long, env = "VESTIBULE_PASS_CERTIFICATE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub pass_certificate: Option<PathBuf>,
-    /// URL of Apple's push service, `https://api.push.apple.com`, which wakes the phones that have
-    /// a pass that changed. Needs `--pass-certificate`. Without it phones learn of changes when
-    /// they ask.
+    /// URL of Apple's push service, `https://api.push.apple.com`. After a change of a pass, the
+    /// push service notifies the phones with this pass. Needs `--pass-certificate`. Without this
+    /// flag, a phone learns of a change when it next asks for updates.
     #[arg(long, env = "VESTIBULE_APNS_URL", value_name = "URL", value_parser = apns_url)]
     pub apns_url: Option<Url>,
     /// URL of a LibreTranslate-compatible service. Without it nothing is machine-translated.
@@ -167,35 +168,36 @@ pub struct ServeFlags {
         hide_env_values = true
     )]
     pub oidc_client_secret: Option<String>,
-    /// Page to which members without a session are sent, with `return_to` added. Without it they
-    /// are told how to sign in.
+    /// Page to which a member without a session is redirected. The parameter `return_to` names the
+    /// page for the member's return. Without this flag, a page of the service says how to sign in.
     #[arg(long, env = "VESTIBULE_SIGN_IN_URL", value_name = "URL", value_parser = sign_in_url)]
     pub sign_in_url: Option<Url>,
-    /// Lets members who manage the organization make, replace and revoke API keys in the console. A
-    /// key gets at most the member's own permissions.
+    /// Lets members who manage the organization create, replace and revoke API keys in the console.
+    /// A key has at most the member's own permissions.
     #[arg(long, env = "VESTIBULE_CONSOLE_KEYS", value_parser = TrimmedParser(BoolValueParser::new()))]
     pub console_keys: bool,
-    /// Requests a minute per credential; 0 means no limit.
+    /// Maximum number of requests a minute per credential; 0 means no limit.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000, value_parser = text::parse::<u32>)]
     pub rate_limit_per_minute: u32,
-    /// Requests a second per credential; 0 means no limit.
+    /// Maximum number of requests a second per credential; 0 means no limit.
     #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50, value_parser = text::parse::<u32>)]
     pub rate_limit_per_second: u32,
-    /// Pages of the console a minute per member; 0 means no limit. A page counts once,
-    /// however much it reads, and not as a request of `--rate-limit-per-minute` [default: that of
+    /// Maximum number of console pages a minute per member; 0 means no limit. Each page is one
+    /// request for this limit, and none for `--rate-limit-per-minute` [default: that of
     /// `--rate-limit-per-minute`, at least 600].
     #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
     pub console_rate_limit_per_minute: Option<u32>,
-    /// Pages of the console a second per member; 0 means no limit [default: that of
+    /// Maximum number of console pages a second per member; 0 means no limit [default: that of
     /// `--rate-limit-per-second`, at least 20].
     #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_SECOND", value_parser = text::parse::<u32>)]
     pub console_rate_limit_per_second: Option<u32>,
-    /// Requests a minute per stay, over the guest interface and the guest's page; 0 means no limit
-    /// [default: that of `--rate-limit-per-minute`, at least 600].
+    /// Maximum number of requests a minute per stay, over the guest interface and the guest's page;
+    /// 0 means no limit [default: that of `--rate-limit-per-minute`, at least 600].
     #[arg(long, env = "VESTIBULE_GUEST_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
     pub guest_rate_limit_per_minute: Option<u32>,
-    /// Redis that nodes share to count rate limits, `redis://…` or `rediss://…`. Without it each
-    /// node counts by itself [file: `VESTIBULE_REDIS_URL_FILE`].
+    /// Redis in which all nodes count requests for the rate limits, `redis://…` or `rediss://…`.
+    /// Without this flag, each node counts only its own requests [file:
+    /// `VESTIBULE_REDIS_URL_FILE`].
     #[arg(
         long,
         env = "VESTIBULE_REDIS_URL",
@@ -206,10 +208,10 @@ pub struct ServeFlags {
     /// An origin whose pages may call the interface from a browser; repeatable.
     #[arg(long, env = "VESTIBULE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     pub cors_origin: Vec<String>,
-    /// How long an answered idempotency key is remembered.
+    /// How long the response to an idempotency key is stored.
     #[arg(long, env = "VESTIBULE_IDEMPOTENCY_RETENTION", default_value = "24h", value_parser = duration)]
     pub idempotency_retention: Duration,
-    /// How long entries of the audit log are kept.
+    /// How long entries of the audit log are stored.
     #[arg(long, env = "VESTIBULE_AUDIT_RETENTION", default_value = "8760h", value_parser = duration)]
     pub audit_retention: Duration,
     /// Maximum number of connections from one address. With 0, only the limit on all connections
@@ -221,14 +223,15 @@ pub struct ServeFlags {
         value_parser = text::parse::<usize>
     )]
     pub connections_per_address: usize,
-    /// How long a connection is kept open without a request [default: 10s]. Behind a balancer, it
-    /// must be longer than the balancer keeps idle connections to this service. It also bounds the
-    /// time for the headers of a request and for a TLS handshake.
+    /// How long a connection without a request stays open [default: 10s]. Behind a balancer, this
+    /// must be longer than the balancer keeps idle connections to this service. It is also the time
+    /// limit for the headers of a request and for a TLS handshake.
     #[arg(long, env = "VESTIBULE_KEEP_ALIVE", value_name = "TIME", value_parser = keep_alive)]
     pub keep_alive: Option<Duration>,
-    /// An address range of proxies before this service; repeatable. For connections from there,
-    /// the client is the last address in `X-Forwarded-For` or `Forwarded` that is not in such a
-    /// range. Limits by address and the log use it. Without this flag these headers are ignored.
+    /// An address range of proxies before this service; repeatable. For a connection from a proxy,
+    /// the client is the last address in `X-Forwarded-For` or `Forwarded` that is not a proxy's.
+    /// The client's address is used in the log and for the limits by address. Without this flag,
+    /// these headers are ignored.
     #[arg(
         long,
         env = "VESTIBULE_TRUSTED_PROXY",
@@ -237,11 +240,11 @@ pub struct ServeFlags {
         value_parser = range
     )]
     pub trusted_proxy: Vec<IpNet>,
-    /// Memory for the bodies of incomplete requests [default: 128MiB].
+    /// Maximum memory for the bodies of incomplete requests [default: 128MiB].
     #[arg(long, env = "VESTIBULE_REQUEST_MEMORY", value_name = "SIZE", value_parser = size)]
     pub request_memory: Option<u64>,
-    /// An OpenTelemetry collector that receives traces, as JSON by OTLP over HTTP. Without it no
-    /// traces are kept.
+    /// An OpenTelemetry collector that receives traces, as JSON by OTLP over HTTP. Without this
+    /// flag, no traces are recorded.
     #[arg(long, env = "VESTIBULE_OTLP_ENDPOINT", value_name = "URL", value_parser = endpoint)]
     pub otlp_endpoint: Option<Endpoint>,
     /// Number of processors to assume, to simulate another machine [default: those of this
@@ -336,7 +339,7 @@ impl ServeFlags {
         }
     }
 
-    /// Returns the limits of pages of the console, in a minute and in a second.
+    /// Returns the maximum number of console pages in a minute and in a second.
     #[must_use]
     pub fn console_rate_limits(&self) -> (u32, u32) {
         let per_minute = self.console_rate_limit_per_minute;
@@ -347,7 +350,7 @@ impl ServeFlags {
         )
     }
 
-    /// Returns the limit of requests of a stay in a minute.
+    /// Returns the maximum number of requests of a stay in a minute.
     #[must_use]
     pub fn guest_rate_limit(&self) -> u32 {
         self.guest_rate_limit_per_minute
@@ -360,7 +363,8 @@ impl ServeFlags {
     }
 }
 
-/// Returns a limit, raised to a minimum. Keeps a limit of 0, which means no limit.
+/// Returns `limit`, or `minimum` if `minimum` is higher. A limit of 0 stays 0, because it means no
+/// limit.
 fn at_least(minimum: u32, limit: u32) -> u32 {
     if limit == 0 { 0 } else { limit.max(minimum) }
 }

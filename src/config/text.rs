@@ -1,7 +1,6 @@
-//! Trims and checks the text of a setting from a flag, a variable or a file.
-//!
-//! All settings pass through this module, so that all of them treat stray characters alike, such as
-//! a line break at the end of a file.
+//! Trims and checks the text of a setting from a flag, a variable or a file. All settings use this
+//! module, so stray characters, such as a line break at the end of a file, have the same effect in
+//! all of them.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -31,7 +30,8 @@ pub fn trim_setting(raw: &str) -> Result<&str, String> {
     Ok(text)
 }
 
-/// Returns the lines of a setting that has one value a line, without blank lines at either end.
+/// Returns the lines of a setting with several values, one on each line. Omits blank lines at the
+/// beginning and at the end.
 pub fn setting_lines(raw: &str) -> Result<Vec<&str>, String> {
     let lines = raw
         .trim_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)

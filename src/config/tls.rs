@@ -30,20 +30,19 @@ const LOCAL_PORT: u16 = 8080;
 /// The default public address, for commands that print links.
 const LOCAL_URL: &str = "http://127.0.0.1:8080";
 
-/// Flags of the certificate for clients.
+/// Flags of the service's TLS certificate.
 #[derive(Debug, Clone, Args)]
 pub struct TlsFlags {
-    /// A PEM file with the TLS certificate and its intermediate certificates. Without it and
-    /// without `--tls-domain` connections are plain. Needs `--tls-key`. Both files are read again
-    /// on SIGHUP.
+    /// A PEM file with the TLS certificate and its intermediate certificates. Without this flag and
+    /// `--tls-domain`, connections are not encrypted. Needs `--tls-key`. SIGHUP reloads both files.
     #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub tls_certificate: Option<PathBuf>,
     /// A PEM file with the private key of the TLS certificate.
     #[arg(long, env = "VESTIBULE_TLS_KEY", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
     pub tls_key: Option<PathBuf>,
-    /// A host name of this service. A certificate for it is obtained from Let's Encrypt, whose
-    /// terms are thereby accepted, and renewed. Port 443 of the name must lead here. Repeatable, or
-    /// separated by commas.
+    /// A host name of this service. The service obtains and renews a certificate for the name from
+    /// Let's Encrypt. By this flag you accept the terms of Let's Encrypt. Connections to port 443
+    /// of the name must reach this service. Repeatable, or separated by commas.
     #[arg(
         long,
         env = "VESTIBULE_TLS_DOMAIN",
@@ -101,8 +100,8 @@ impl ServeFlags {
         self.listen.unwrap_or(default)
     }
 
-    /// Returns the address that guests see, if it is set: `--public-url`, or the first domain of
-    /// `--tls-domain`.
+    /// Returns the address that guests see: `--public-url`, or the first domain of `--tls-domain`.
+    /// Returns `None` if both are missing.
     #[must_use]
     pub fn public_address(&self) -> Option<String> {
         let first = || self.tls.domains().ok()?.into_iter().next();

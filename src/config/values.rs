@@ -226,13 +226,13 @@ fn connector_url(raw: &str, example: &str) -> Result<Url, String> {
     url.ok_or_else(|| format!("{text:?} is not an address such as {example}"))
 }
 
-/// Returns an address with its scheme and host in lower case, and the rest unchanged.
+/// Returns an address with its scheme and host in lower case. The rest does not change.
 fn with_lower_origin(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    // The letter case of a name and a password before the host does not change.
+    // A user name and a password before the host do not change.
     let (user_info, host) = authority.split_at(authority.rfind('@').unwrap_or_default());
     let (scheme, host) = (scheme.to_ascii_lowercase(), host.to_ascii_lowercase());
     format!("{scheme}://{user_info}{host}{path}")
