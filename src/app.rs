@@ -15,8 +15,8 @@ use crate::{
     portals, precheck, records, scopes, search, tables, translations,
 };
 
-/// The modules. Their order is the order of operations in the published documents, with those that
-/// integrators need first at the beginning.
+/// The modules, in the order in which the published documents list their operations. The modules
+/// that integrators need first are at the beginning.
 static MODULES: [&Module; 17] = [
     &precheck::MODULE,
     &manuals::MODULE,
@@ -88,7 +88,7 @@ does or does not see something says `explainGuestView`; ask it before changing a
 {data, pagination?}; a field that is left out of a result is null, false or an empty list. A refusal is an error result {type, code, message, details?}: details.issues names every wrong field, \
 details.retryAfterSeconds how long to wait.";
 
-/// For each object name in a "not found" error, the tool that finds such objects.
+/// For each object name in a "not found" error, the tool that finds objects of this kind.
 const FIND_TOOLS: [(&str, &str); 19] = [
     ("Portal", "listPortals"),
     ("Branding", "listPortalBrandings"),
@@ -134,8 +134,8 @@ fn advice(error: &Value) -> Option<String> {
     }
 }
 
-/// The engine's knowledge about the product: titles, instructions and advice, additions to
-/// the OpenAPI documents, and the look-up of guests' tokens.
+/// The product's data and functions that the engine needs: titles, instructions and advice,
+/// additions to the OpenAPI documents, and the look-up of guests' tokens.
 const ABOUT: About = About {
     interface,
     instructions: INSTRUCTIONS,
@@ -199,7 +199,7 @@ pub fn paths(service: &Arc<Service>) -> Result<Vec<String>, String> {
     Ok(interface.paths())
 }
 
-/// Returns the routes that are not operations: those of the modules, and the guides.
+/// Returns the routes that are not operations: the routes of the modules and of the guides.
 pub(crate) fn routes(service: &Arc<Service>) -> OtherRoutes {
     let routers = |select: fn(&Module) -> Option<Routes>| {
         MODULES

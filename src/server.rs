@@ -64,7 +64,7 @@ pub struct Server {
     pub address: SocketAddr,
     /// The TLS configuration, if the server uses TLS.
     tls: Option<Arc<Tls>>,
-    /// The renewal of the certificate, if a certificate authority issues it.
+    /// The task that renews the certificate, if a certificate authority issues it.
     renewer: Option<Arc<CertificateRenewer>>,
     /// The service, whose state all requests use.
     pub service: Arc<Service>,
@@ -407,8 +407,8 @@ impl Server {
         authority.or_else(|| self.tls.clone().map(CertificateSource::Files))
     }
 
-    /// Obtains a certificate from the authority if the current one is due for renewal, as the
-    /// background task does. Returns whether this call obtained a certificate.
+    /// Obtains a certificate from the authority if the current certificate is due for renewal. The
+    /// background task does the same. Returns whether this call obtained a certificate.
     pub async fn renew_certificate(&self) -> Result<bool, String> {
         match &self.renewer {
             Some(keeper) => keeper.check().await,

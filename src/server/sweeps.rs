@@ -1,5 +1,5 @@
-//! The sweeps: once a minute, the server removes expired data and brings forward work that was put
-//! off while the clock was ahead (rules: settings#clock).
+//! The sweeps: once a minute, the server deletes expired data. If the system clock was ahead, the
+//! sweeps also correct the times of work that is scheduled too late (rules: settings#clock).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,8 @@ use crate::{events, guest, oauth, people, platform, translations};
 /// How often the sweeps run.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// One transaction of a sweep, at a given time. Returns whether there may be more to do.
+/// One transaction of a sweep, at a given time. Returns whether the sweep may need another
+/// transaction.
 type Batch = fn(&mut Transaction<'_>, &Service, Timestamp) -> Result<bool>;
 
 /// The sweeps that work in batches, in their order. If a sweep fails, its text completes the log
@@ -121,14 +122,14 @@ pub(super) async fn run_once(service: &Arc<Service>, dependencies: &Dependencies
     );
 }
 
-/// Removes the remaining rows of deleted webhook subscriptions, up to the number that one run may
-/// remove.
+/// Deletes the remaining rows of deleted webhook subscriptions, up to the maximum number of rows of
+/// one run.
 async fn sweep_deleted(dependencies: &Dependencies) {
     let deleted = delivery::sweep_deleted(dependencies).await;
     warn_of("remove deleted webhook subscriptions", deleted);
 }
 
-/// Runs a batch repeatedly, each time in its own transaction, until it has nothing more to do.
+/// Runs a batch repeatedly, each time in its own transaction, until the batch returns false.
 async fn in_batches(service: &Arc<Service>, batch: Batch, now: Timestamp) -> Result<()> {
     let mut has_more = true;
     while has_more {
