@@ -201,8 +201,8 @@ pub struct DatabaseFlags {
     /// [default: sqlite:vestibule.db] [file: `VESTIBULE_DATABASE_URL_FILE`].
     #[arg(long, env = "VESTIBULE_DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,
-    /// Maximum number of connections to PostgreSQL, 2 to 256. One of them looks up callers
-    /// [default: 8 a processor].
+    /// Maximum number of connections to PostgreSQL, 2 to 256. One of the connections is only for
+    /// the look-up of callers [default: 8 a processor].
     #[arg(long, env = "VESTIBULE_DATABASE_CONNECTIONS", value_name = "COUNT", value_parser = TrimmedParser(clap::value_parser!(u16).range(2..=256)))]
     pub database_connections: Option<u16>,
     /// URL of the PostgreSQL server itself, for migrations. Needed if `--database-url` is that of a

@@ -442,7 +442,7 @@ impl Server {
     pub async fn stop(self) {
         drop(self.stop);
         let all = async {
-            // An error is a panic of the task, which is logged already.
+            // An error means that the task has panicked. The panic is already in the log.
             let _ = self.accepting.await;
             for task in self.background {
                 let _ = task.await;

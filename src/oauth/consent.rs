@@ -163,7 +163,8 @@ fn caution(words: &ConsentWords, client: &OauthClient) -> Option<String> {
     }
 }
 
-/// Returns the text about the properties that the app can access: those that the member can access.
+/// Returns the text about the properties that the app can access. These are the properties that the
+/// member can access.
 async fn properties(
     service: &Service,
     words: &ConsentWords,

@@ -105,8 +105,8 @@ async fn revoke_token(
     }
 }
 
-/// Ends the grant of a refresh token with its access tokens (section 2.1). Returns false, and
-/// changes nothing, if the token belongs to another client.
+/// Ends the grant of a refresh token (section 2.1). This also deletes the grant's access tokens.
+/// Returns false, and changes nothing, if the token belongs to another client.
 fn end_grant(
     context: &mut Context<'_, '_>,
     hash: &[u8],

@@ -79,7 +79,7 @@ pub struct FieldGroup<'v> {
     /// finds the values that the guest has changed. For a saved guest, they also contain the
     /// guest's id.
     pub hidden: Vec<(String, Cow<'v, str>)>,
-    /// The button that removes the group's guest: its form value and its label.
+    /// The form value and the label of the button that removes the group's guest.
     pub remove: Option<(usize, String)>,
 }
 

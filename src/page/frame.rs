@@ -36,7 +36,7 @@ pub static SCRIPT_HASH: LazyLock<String> = LazyLock::new(|| hash(SCRIPT));
 /// The data of the template `page/base.html`, which every page extends.
 pub struct PageFrame<'v> {
     pub title: String,
-    /// The language of the product's own texts.
+    /// The language of the product's own texts, such as labels and buttons.
     pub language: &'static str,
     /// The tag of the language in which the host's texts are requested, such as `pt-BR`. A text
     /// without a version in this language is shown in another language.

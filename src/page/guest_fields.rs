@@ -44,7 +44,8 @@ pub struct GuestField<'n> {
     pub need: Requirement,
 }
 
-/// The fields that a step asks of a guest, and the rules that require some of them.
+/// The fields that a step requests from a guest, and the rules that make some of the fields
+/// required.
 pub struct RequestedFields<'n> {
     pub details: Vec<GuestField<'n>>,
     rules: &'n GuestFieldRules,

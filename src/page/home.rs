@@ -107,8 +107,8 @@ struct PrecheckinPrompt<'v> {
     message: Option<&'v str>,
     /// The link to the next step or to the review.
     next: Option<NextLink<'v>>,
-    /// The link to the review. It is set if `next` leads to a step that staff sent back and the
-    /// guest may submit that step unchanged.
+    /// The link to the review. It is set if `next` leads to a step that staff sent back, but the
+    /// guest may also submit that step unchanged.
     review: Option<String>,
     rows: Vec<HomeStepRow<'v>>,
     has_confetti: bool,

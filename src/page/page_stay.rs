@@ -29,7 +29,7 @@ pub struct PageStay {
     /// The language tag whose region, such as `GB` in `en-GB`, decides the formats of dates and
     /// times.
     pub regional: String,
-    /// The language of the product's own texts.
+    /// The language of the product's own texts, such as labels and buttons.
     pub language: &'static str,
     /// The time of the request, or the chosen time of a preview.
     pub now: Timestamp,
@@ -192,9 +192,9 @@ impl PageStay {
         precheckin.is_enabled && is_asked && !self.is_preview
     }
 
-    /// Returns the next open step after the step `behind` that the guest must complete. After the
-    /// last step, the search continues with the first. If `behind` is `None`, the search starts
-    /// with the first step. Skips steps that wait for another system.
+    /// Returns the next open step that the guest must complete. The search starts after the step
+    /// `behind`, and continues with the first step after the last. If `behind` is `None`, the
+    /// search starts with the first step. Skips steps that wait for another system.
     #[must_use]
     pub fn next(&self, behind: Option<Uuid>) -> Option<&StepView> {
         let place = behind

@@ -19,8 +19,8 @@ pub use vestibule_http::browser::retriable;
 
 const SERVICE_WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-worker-allowed");
 
-/// The content security policy of pages. It allows images, the web manifest, the service worker,
-/// and only the page's script.
+/// The content security policy of pages. It allows images, the web manifest and the service worker.
+/// It allows no scripts except the page's own.
 static PAGE: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
         "style-src 'unsafe-inline'; script-src '{}' '{}'; worker-src 'self'; manifest-src 'self'; connect-src 'self'; img-src http: https: \

@@ -72,7 +72,7 @@ struct StepForm<'v> {
     submit: &'static str,
 }
 
-/// A refused form, which the page shows again with the reasons.
+/// A refused form. The page shows it again, with the reasons for the refusal.
 #[derive(Debug, Default)]
 pub struct RefusedForm {
     /// The values that the guest typed.

@@ -1,4 +1,5 @@
-//! The list of a form's faults above the form. It gets the focus, and each entry links to a field.
+//! The list of a form's faults above the form. The list gets the focus, and each entry links to a
+//! field.
 
 use super::fault::{FaultKind, Faults};
 use super::fields::PageField;

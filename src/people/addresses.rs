@@ -37,7 +37,8 @@ pub(super) fn with_return_path(path: &str, return_to: Option<&str>) -> String {
     }
 }
 
-/// Adds a ticket to the query of a path. A ticket consists of URL-safe characters.
+/// Adds a sign-in ticket to the query of a path. A ticket needs no percent-encoding, because all
+/// its characters are URL-safe.
 pub(super) fn with_ticket(path: &str, ticket: &str) -> String {
     format!("{path}?ticket={ticket}")
 }

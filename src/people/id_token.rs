@@ -78,7 +78,7 @@ impl PersonClaims {
         let is_verified = match &claims["email_verified"] {
             Value::Null => None,
             Value::Bool(is_verified) => Some(*is_verified),
-            // Some providers send the boolean as text.
+            // Some providers send `email_verified` as text instead of a boolean.
             Value::String(text) if text == "true" => Some(true),
             Value::String(text) if text == "false" => Some(false),
             other => {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     proptest! {
-        /// Gives each claim that the module does not read a value of any type.
+        /// Checks that claims that this module does not read may have values of any type.
         #[test]
         fn any_other_claim_may_be_anything(
             name in "updated_at|amr|acr|locale|name|at_hash|auth_time|address|phone_number|[a-z]{6,9}",

@@ -182,7 +182,8 @@ fn timezones() -> Vec<String> {
 }
 
 /// Returns the country of the browser's preferred language, such as `ES` of `es-ES`. Returns `None`
-/// if the language has no region, or a larger one, such as Latin America in `es-419`.
+/// if the language has no region, or if the region is not a country, such as Latin America in
+/// `es-419`.
 fn preferred_country(headers: &HeaderMap) -> Option<String> {
     let region = language::region(accepted_languages(headers).first()?)?;
     (region.len() == 2).then_some(region)

@@ -378,7 +378,8 @@ impl SyncBatch {
         issues
     }
 
-    /// Adds the issues and warnings of changed data that the schema cannot express.
+    /// Checks the changed data for errors that the schema cannot express. Adds them as issues or
+    /// warnings.
     fn validate(
         &mut self,
         context: &mut Context<'_, '_>,

@@ -26,7 +26,7 @@ use crate::records::{Record, RecordKind, RecordOrigin, get_record, stored};
 
 /// Maximum number of records in one request of `putRecords`.
 const MAX_BY_HAND: usize = 1_000;
-/// Maximum body size of `putRecords`: 1 MiB, as of every other operation.
+/// Maximum body size of `putRecords`: 1 MiB, which is the default for operations.
 const BODY_LIMIT_BY_HAND: usize = 1 << 20;
 
 /// A request to write records, from a person or a program of the organization.

@@ -22,10 +22,10 @@ use super::credentials::{CredentialSuccess, Expiry, without_duplicates};
 use crate::events::{disable_all_in_other_organizations, disable_all_of};
 
 store::statements! {
-    /// Whether a member exists.
+    /// Finds a member, to check whether the member exists.
     MEMBER_EXISTS = "select id from member where organization_id = ?1 and id = ?2";
-    /// Whether an OAuth app exists. Apps belong to no organization, so the join only checks that
-    /// the organization is not erased.
+    /// Finds an OAuth app, to check whether the app exists. Apps belong to no organization, so the
+    /// join only checks that the organization is not erased.
     APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null";
     /// Inserts an access token, with or without a grant.
     INSERT_TOKEN = "insert into access_token (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc, grant_id, expires_at)

@@ -138,7 +138,7 @@ impl Rejected {
     }
 }
 
-/// An accepted part of a record that may be unintended.
+/// A warning about a part of a record that is accepted, but may be unintended.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Warning {
     /// Path of the value, from the root of the body.

@@ -22,8 +22,8 @@ const USER_AGENT: &str = "Vestibule-Passes/1";
 const ANSWER: usize = 4 << 10;
 /// Initial size of the HTTP/2 window of a stream, in bytes.
 const UNREAD: u32 = 16 << 10;
-/// The reasons in Apple's 400 responses that mean that the push token is not valid for these
-/// passes. A retry would fail again.
+/// The reasons in Apple's 400 responses that mean that the push token is not valid for passes of
+/// this pass type. A retry would fail again.
 const NO_TOKEN: [&str; 4] = [
     "BadDeviceToken",
     "DeviceTokenNotForTopic",
