@@ -346,8 +346,8 @@ pub struct BackupFlags {
     /// The database.
     #[command(flatten)]
     pub database: DatabaseFlags,
-    /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same as for `serve`
-    /// [default: beside the database].
+    /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same value as for
+    /// `vestibule serve` [default: beside the database].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// Make a backup in a directory now, and again after each interval of this length.
@@ -369,8 +369,8 @@ pub struct RestoreFlags {
     /// The database to restore.
     #[command(flatten)]
     pub database: DatabaseFlags,
-    /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same as for `serve`
-    /// [default: beside the database].
+    /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same value as for
+    /// `vestibule serve` [default: beside the database].
     #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
     pub uploads_url: Option<String>,
     /// Restore even if the database exists. The existing database is kept under another name.

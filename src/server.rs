@@ -464,8 +464,8 @@ impl Server {
     }
 }
 
-/// Opens the storage for files of guests: that of the URL, or the directory beside a SQLite
-/// database if there is no URL. Also returns the location of the storage, for the log.
+/// Opens the storage for files of guests. Without a URL, this is the directory beside a SQLite
+/// database. Also returns the location of the storage, for the log.
 fn open_upload_storage(
     url: Option<&str>,
     location: &Location,
@@ -477,7 +477,8 @@ fn open_upload_storage(
     let Some(path) = location.with_suffix(".uploads") else {
         return Ok((None, "none, set --uploads-url".to_owned()));
     };
-    // No flag asks for this storage. So if it cannot be opened, the server starts without it.
+    // This storage is the default, and no flag names it. So if it cannot be opened, the server
+    // starts without it.
     let files = Files::in_directory(&path).inspect_err(|error| {
         tracing::warn!(directory = %path.display(), %error, "cannot open the directory for files of guests; uploads are refused until a restart");
     });

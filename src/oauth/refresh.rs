@@ -172,8 +172,8 @@ enum TokenState {
     Valid,
     /// The token has expired.
     Expired,
-    /// The token was replaced longer ago than the grace period, so it has leaked (OAuth 2.1,
-    /// section 4.3.1).
+    /// The token was replaced longer ago than the grace period. If a client sends it, the token has
+    /// leaked (OAuth 2.1, section 4.3.1).
     Reused,
 }
 

@@ -19,8 +19,8 @@ pub(super) enum OauthErrorCode {
     InvalidRequest,
     /// The client is unknown, or its credentials are wrong (RFC 6749, section 5.2).
     InvalidClient,
-    /// The code or refresh token is invalid, or was issued for another request (RFC 6749, section
-    /// 5.2).
+    /// The code or refresh token is invalid, or the request's values differ from those of the
+    /// authorization request (RFC 6749, section 5.2).
     InvalidGrant,
     /// The grant type is not supported (RFC 6749, section 5.2).
     UnsupportedGrantType,
@@ -30,8 +30,8 @@ pub(super) enum OauthErrorCode {
     InvalidScope,
     /// The member denied the request (RFC 6749, section 4.1.2.1).
     AccessDenied,
-    /// The resource does not belong to this server, or is not the granted one (RFC 8707, section
-    /// 2).
+    /// The resource does not belong to this server, or the member has not granted access to it (RFC
+    /// 8707, section 2).
     InvalidTarget,
     /// The redirect address is not allowed (RFC 7591, section 3.2.2).
     InvalidRedirectUri,

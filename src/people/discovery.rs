@@ -98,9 +98,9 @@ fn optional(document: &Value, name: &str) -> Result<Option<Url>, String> {
     }
 }
 
-/// Returns the supported algorithms that verify with a public key of the provider. Excludes
-/// algorithms with a shared secret, and unsigned tokens. Without a list, the default is RS256,
-/// which every provider supports (Core 1.0, 3.1.3.7).
+/// Returns the supported algorithms whose signatures are verified with a public key of the
+/// provider. Excludes algorithms with a shared secret, and unsigned tokens. Without a list, the
+/// default is RS256, which every provider supports (Core 1.0, 3.1.3.7).
 fn algorithms(names: Option<Vec<&str>>) -> Vec<CoreJwsSigningAlgorithm> {
     let names = names.unwrap_or_else(|| vec!["RS256"]);
     let algorithms = names

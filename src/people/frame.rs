@@ -13,7 +13,8 @@ use vestibule_http::browser::hash;
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/people/people.css").replace('\n', ""));
 
-/// The hash of the style sheet of these pages, in the notation of a content security policy.
+/// The hash of the style sheet of the pages for members outside of the console, in the notation of
+/// a content security policy.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| hash(&STYLE));
 
 /// The data of the template `people/frame.html`. A template that extends it has this data in its

@@ -71,7 +71,7 @@ struct ProviderClient {
 /// The provider's metadata in memory, or the time of a failed attempt to fetch it.
 #[derive(Default)]
 struct CachedMetadata {
-    /// The metadata, and the time of the clock at which it was fetched.
+    /// The metadata, and the elapsed time of the clock when the metadata was fetched.
     metadata: Option<(Duration, Arc<ProviderMetadata>)>,
     /// The time of the last attempt to fetch the metadata, if that attempt failed.
     failed_at: Option<Duration>,

@@ -9,7 +9,8 @@ use super::return_path;
 /// The settings of the sign-in, as an extension of the application state.
 #[derive(Default)]
 pub struct SignInSettings {
-    /// The sign-in page of the platform, for visitors without a ticket (`--sign-in-url`).
+    /// The sign-in page of the platform (`--sign-in-url`), to which visitors without a ticket are
+    /// redirected.
     pub external_url: Option<Url>,
     /// An OpenID provider for sign-ins (`--oidc-issuer`).
     pub provider: Option<IdentityProvider>,

@@ -206,7 +206,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
     })
 }
 
-/// Returns 403 if the caller may not create or revoke keys.
+/// Returns 403 if the caller is not allowed to manage API keys.
 fn check(context: &Context<'_, '_>) -> Result<()> {
     let ConsoleKeys(is_on) = *context.extension()?;
     if !is_on {

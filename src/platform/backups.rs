@@ -1,4 +1,4 @@
-//! The operation `getLastBackup`: when `vestibule backup` last copied the database.
+//! The operation `getLastBackup`, which returns the time of the last backup by `vestibule backup`.
 //!
 //! `vestibule backup` runs in another process than the server. It writes the time to a JSON file
 //! beside the SQLite database, and this operation reads the file.

@@ -354,8 +354,8 @@ impl SyncBatch {
         }
     }
 
-    /// Notes that the request writes a record with its stored data. If the request has deleted the
-    /// record before, the batch leaves the record as it is.
+    /// Notes that a record of the request has the same data as the stored record. If the request
+    /// has deleted the record before, the batch does not delete it.
     fn mark_unchanged(&mut self, kind: RecordKind, id: Uuid) {
         if let Some(entry) = self.records.get_mut(&(kind, id)) {
             entry.awaits_rewrite = false;

@@ -1,8 +1,9 @@
 //! The platform interface: organizations, their credentials, and the synchronization of records.
 //! Also operations of members on API keys, records and the audit log.
 //!
-//! Start with `sync.rs`, which receives records, and `batch.rs`, which applies them.
-//! `credentials.rs` has API keys and members, `connections.rs` the access tokens of OAuth apps.
+//! Start with `sync.rs`, which receives records, and `batch.rs`, which applies them. The operations
+//! on API keys and members are in `credentials.rs`, and those on access tokens of OAuth apps in
+//! `connections.rs`.
 
 mod api_keys;
 mod apps;

@@ -116,7 +116,7 @@ pub(crate) struct Synced {
 pub(crate) struct Rejected {
     /// Index of the record in the request, from 0.
     index: usize,
-    /// Id of the record; null if the record has no id that is a text.
+    /// Id of the record; null if the record has no id, or an id that is not a text.
     id: Option<String>,
     /// Issues of the record: `path` from the body's root, and `message`. At most 20.
     issues: Vec<Value>,

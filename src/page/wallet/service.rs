@@ -100,8 +100,7 @@ fn empty(status: u16) -> Response {
     response
 }
 
-/// Returns the response to a device. If `outcome` is an error, it is the HTTP status of the
-/// refusal.
+/// Returns the response to a device. If `outcome` is an error, the response has this HTTP status.
 fn answered(operation: &'static str, outcome: Result<Response, u16>) -> Response {
     let mut response = outcome.unwrap_or_else(empty);
     attach_operation(&mut response, operation, None);
