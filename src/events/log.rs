@@ -296,8 +296,8 @@ fn send_again(
     receiver: Uuid,
     max: usize,
 ) -> Result<usize> {
-    // The databases differ in the earliest timestamp that they can store. No delivery is older than
-    // the Unix epoch.
+    // An earlier `since` becomes the Unix epoch, because the databases differ in the earliest
+    // timestamp that they accept. No delivery is older than the epoch.
     let mut position = (input.since.0.max(Timestamp::UNIX_EPOCH), Uuid::nil());
     let mut redelivered = 0;
     while redelivered < max {

@@ -127,7 +127,7 @@ mod tests {
                 total: 1
             }
         );
-        // The query is a tag of `accessibility`. Tags are not searched.
+        // `disability` is a tag of the icon `accessibility`. The search does not compare tags.
         assert_eq!(
             search(Some("disability"), 25),
             FoundIcons {

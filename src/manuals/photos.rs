@@ -204,7 +204,8 @@ impl StockPhotos {
             }
             body.extend_from_slice(&chunk);
         }
-        // The full error would quote the response, which may quote the request.
+        // The text of the error quotes the response, which may contain the query. So the log gets
+        // only the position of the error.
         serde_json::from_slice(&body).map_err(|error| {
             format!(
                 "the answer cannot be parsed at {}:{}",

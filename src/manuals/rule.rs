@@ -199,7 +199,7 @@ pub struct StayLength {
 pub struct Sources {
     /// Selects which of the two lists below applies.
     pub source_rule_type: SourceRuleType,
-    /// The included channels. The list has an item if it is the list that applies.
+    /// The included channels. There is at least one if `source_rule_type` selects this list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub included_booking_sources: Option<Vec<String>>,
     /// The excluded channels. This list can be empty.

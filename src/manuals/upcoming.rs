@@ -27,8 +27,8 @@ pub fn shown_from(
         | VisibilityRule::VerificationStatus(_) => None,
     });
     let start = starts.max().filter(|start| at < *start)?;
-    // Without a check-out time, the day of check-out ends one nanosecond before the next day. A
-    // start that depends on it is therefore rounded up.
+    // Without a check-out time, check-out is one nanosecond before the next day. A start that is
+    // counted from this check-out is therefore rounded up to whole milliseconds.
     let start = start
         .round(
             TimestampRound::new()

@@ -94,8 +94,8 @@ pub(crate) struct PortalRow {
 }
 
 impl PortalRow {
-    /// Returns the name of the portal. Returns its id if it has no name, which only old portals
-    /// lack.
+    /// Returns the name of the portal, or the portal's id if it has no name. Only old portals have
+    /// no name.
     pub(crate) fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.id.to_string())
     }

@@ -1,4 +1,5 @@
-//! Finds the configuration that active steps lack (rules: steps#deposit, 4 and 5).
+//! Finds active steps without the account that they need, such as a deposit step whose payment
+//! account is inactive (rules: steps#deposit, 4 and 5).
 
 use std::collections::HashMap;
 
@@ -83,9 +84,9 @@ pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<Configura
     }
 }
 
-/// Returns whether a deposit step can charge what it offers: the account of the waiver, of the
-/// deposit, or of both is active. For a step that offers neither, every account that it names must
-/// be active. A step that also names no account needs an active default account.
+/// Returns whether the account of each charge that a deposit step offers is active: of the waiver,
+/// and of the deposit. If the step offers neither, every account that it names must be active. If
+/// it also names no account, the organization needs an active default account.
 fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;
     let (waiver, deposit) = (

@@ -17,8 +17,8 @@ use super::identity::age_on;
 use super::step::Step;
 use super::step_type::{AnswerForm, StepType};
 
-/// Names of fields that the service adds to each guest of `other_guests`. A step cannot ask for a
-/// field with one of these names.
+/// Fields that the service adds to each guest in the answers to a step of type `other_guests`. A
+/// step cannot ask for a field with one of these names.
 pub(super) const RESERVED: [&str; 2] = ["id", "isRemoved"];
 
 /// The part of a guest in the booking.
@@ -102,8 +102,8 @@ impl GuestCategory<'_> {
 }
 
 impl GuestPart {
-    /// Returns the part of the guests whose details a step of this type asks for; `None` if it asks
-    /// for no details.
+    /// Returns the role of the guests whose details a step of this type asks for; `None` if the
+    /// step asks for no details.
     #[must_use]
     pub const fn asked_in(step_type: StepType) -> Option<Self> {
         match step_type.answer_form() {
@@ -119,8 +119,7 @@ impl GuestPart {
 }
 
 impl GuestFieldRule {
-    /// Returns whether the rule can require its field of a guest of this part: of the guest who
-    /// booked, or of the other guests.
+    /// Returns whether the rule can require its field of a guest with this role in the booking.
     fn is_about(&self, part: GuestPart) -> bool {
         self.only.is_none_or(|only| only == part)
     }
@@ -165,8 +164,8 @@ impl GuestFieldRules {
         self.0.get(field).is_none_or(|rule| rule.holds(guest))
     }
 
-    /// Returns whether a step asks guests of this part for a field. A rule can limit a field to the
-    /// guest who booked, or to the other guests.
+    /// Returns whether a step asks guests with this role for a field. A rule can limit a field to
+    /// the guest who booked, or to the other guests.
     #[must_use]
     pub fn is_asked_of(&self, field: &str, part: GuestPart) -> bool {
         self.0.get(field).is_none_or(|rule| rule.is_about(part))
@@ -386,8 +385,8 @@ mod tests {
     }
 
     proptest! {
-        /// A rule requires its field of a guest of whom no detail is known, unless `only` names the
-        /// other part of the guests.
+        /// A rule requires its field of a guest whose details are all unknown, unless `only` names
+        /// the other role.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
             minimum in prop::option::of(0..150_u32), maximum in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,

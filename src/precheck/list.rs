@@ -194,7 +194,8 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
     Ok(text)
 }
 
-/// A step of the list. Only the parts are decoded that filters and order need.
+/// A step of the list. The stored list item (`summary`) is copied into the response and not
+/// decoded.
 struct ListedStep {
     sort_key: SortKey,
     summary: String,

@@ -30,7 +30,8 @@ use crate::translations::{
 /// The error message and error key for a step whose first title is not English. Clients rely on
 /// this text.
 const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
-/// The error message for a change of the type of a used step. Clients rely on this text.
+/// The error message for a change of the type after a guest has saved an answer to the step.
+/// Clients rely on this text.
 const TYPE_LOCKED: &str = "PRECHECK_STEP_TYPE_LOCKED";
 /// The error key for a step that cannot be active, because it lacks the configuration that its type
 /// needs.
@@ -52,7 +53,8 @@ struct StepDetail {
     damage_waivers: Vec<Record>,
 }
 
-/// An example with two questions. The second is asked only if the first is answered with yes.
+/// An example with two questions. The second question is asked only if the guest answers the first
+/// with yes.
 fn example() -> StepDetail {
     let mut step = step_answers::example();
     step.step_type = StepType::AdditionalQuestions;

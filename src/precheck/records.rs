@@ -28,7 +28,7 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, false, ?6, ?7, ?8, ?9)
         on conflict (organization_id, id) do update set step_type = excluded.step_type, sort_order = excluded.sort_order,
         is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
-    /// Marks a step as used.
+    /// Marks a step as used: a guest has saved an answer to it.
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
     /// Selects the steps with an id after `?2`, in the order of ids. They are read in batches to
     /// renew their stored list items.

@@ -40,7 +40,7 @@ pub(crate) fn visible_ids(context: &mut Context<'_, '_>, steps: &[Step]) -> Resu
     )
 }
 
-/// Returns those of these ids whose steps the caller can access.
+/// Returns the ids in `ids` of steps that the caller can access.
 pub(super) fn accessible_step_ids(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],

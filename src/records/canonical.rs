@@ -50,7 +50,7 @@ pub(crate) fn canonicalize(kind: RecordKind, data: &mut Object) -> Vec<Canonical
     notes
 }
 
-/// Returns whether a field is one that only the service sets.
+/// Returns whether only the service sets a field.
 pub(crate) fn is_service_field(field: &str) -> bool {
     SET_BY_THE_SERVICE.contains(&field)
 }

@@ -166,8 +166,9 @@ const fn is_unspaced(c: char) -> bool {
 
 /// Returns three `like … escape '!'` patterns for the words of a query. A name matches the query if
 /// it matches all three patterns. The first two words may be anywhere in the name. The third and
-/// all following words must be in the order of the query. If the query has only accents and blanks,
-/// nothing remains without them. The patterns then contain the query itself, which matches no name.
+/// all following words must be in the order of the query. If folding leaves nothing of the query,
+/// as for a query of accents and blanks, the patterns contain the query itself, which matches no
+/// name.
 pub(crate) fn name_patterns(query: &str) -> [String; 3] {
     let folded = Some(run_together(&fold(query)))
         .filter(|folded| !folded.is_empty())

@@ -28,7 +28,7 @@ pub(super) fn operations() -> Vec<Operation> {
     operations
 }
 
-/// Declares the reads of properties, their groups and tags, and their stays.
+/// Declares the operations that read properties, their groups and tags, and their stays.
 fn property_and_stay_reads() -> Vec<Operation> {
     use Permission::{ViewProperties, ViewReservations};
     vec![
@@ -98,7 +98,7 @@ fn property_and_stay_reads() -> Vec<Operation> {
     ]
 }
 
-/// Declares the reads of staff, tasks and devices.
+/// Declares the operations that read staff, tasks and devices.
 fn staff_and_device_reads() -> Vec<Operation> {
     use Permission::{ViewDevices, ViewTasks};
     vec![
@@ -184,7 +184,7 @@ fn staff_and_device_reads() -> Vec<Operation> {
     ]
 }
 
-/// Declares the reads of records that steps, manuals and brandings refer to.
+/// Declares the operations that read records to which steps, manuals and brandings refer.
 fn setting_reads() -> Vec<Operation> {
     use Permission::ViewProperties;
     vec![
@@ -250,8 +250,8 @@ fn setting_reads() -> Vec<Operation> {
     ]
 }
 
-/// Declares the reads that have the record kind as a parameter. The console uses them for pages
-/// that show all kinds in the same way.
+/// Declares the read operations that have the record kind as a parameter. The console uses them for
+/// pages that show all kinds in the same way.
 fn any_kind_reads() -> Vec<Operation> {
     use Permission::ViewProperties;
     vec![

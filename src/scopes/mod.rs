@@ -180,7 +180,7 @@ impl TargetKind {
     }
 }
 
-/// A target of an assignment.
+/// A target of an assignment: its kind and its id.
 pub type Target = (TargetKind, Uuid);
 
 /// The assignments of an entity, each list sorted.

@@ -1,5 +1,5 @@
 //! The operation `countReachedProperties`, which counts the properties that steps, manuals and
-//! portals reach. A property counts once, even if several assignments cover it.
+//! portals reach. Each property is counted once, even if several assignments cover it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -128,8 +128,8 @@ impl PropertiesByTarget {
         })
     }
 
-    /// Returns the cached value, or computes it. A change of the configuration invalidates the
-    /// cached value.
+    /// Returns the value from the cache, or reads it from the database. A change of the
+    /// configuration invalidates the cached value.
     fn cached(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         context.cached("behind targets", Self::load)
     }

@@ -1,7 +1,8 @@
 //! Decides which names match a query, and in which order (rules: records#search).
 //!
-//! A query and a name are compared [folded](fold). If either has hyphens, they are also compared
-//! without hyphens. The fit is the first value of [`Fit`] that describes the match.
+//! [`fold`] removes case and accents from a query and a name before they are compared. If either
+//! has hyphens, they are also compared without hyphens. The fit is the first value of [`Fit`] that
+//! describes the match.
 //!
 //! A word of the query can be a word for a type of result ([`FoundType::is_called`]), such as
 //! `guest`. The word is then a hint at this type. For results of this type, only the other words of
@@ -314,8 +315,8 @@ impl BestHits {
     }
 
     /// Adds a result if its name or its second name matches, and if the result is among the best so
-    /// far. The better fit of both names counts, but only `name` decides the order among equal
-    /// fits. `may_see` is called only for a result that would be added.
+    /// far. The better fit of both names decides the order. Among equal fits, only `name` decides.
+    /// `may_see` is called only for a result that would be added.
     pub fn offer(
         &mut self,
         found_type: FoundType,

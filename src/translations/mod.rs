@@ -449,8 +449,8 @@ fn all_entries(
     Ok(all)
 }
 
-/// A version of a text, whether it was translated by machine, and whether the English text has
-/// changed since it was written.
+/// A version of a text. States whether a machine translated it, and whether the English text has
+/// changed since this version was written.
 #[derive(Serialize)]
 struct TextVersion {
     text: String,

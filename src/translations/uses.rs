@@ -609,8 +609,8 @@ impl CheckedText {
     }
 }
 
-/// Removes a text in one language. If the language is one of the organization's, a removed
-/// hand-written text is translated by machine again.
+/// Removes a text in one language. If the removed text was hand-written and the organization uses
+/// the language, the English text is queued for translation into it.
 ///
 /// Fails with 404 if the text does not exist in that language, or if a limited caller may change
 /// none of the resources that show it. Fails with 403 if the caller may change only some of them,

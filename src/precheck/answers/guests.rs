@@ -231,9 +231,9 @@ fn apply_changes(
 }
 
 /// Returns the guests that result from a complete list. An item updates the saved guest of the same
-/// first and last name. If there is none, and both lists have the same length, the item updates the
-/// saved guest at its index, provided that one of the two names is the same. Every other item is a
-/// new guest.
+/// first and last name. If no saved guest has these names and both lists have the same length, the
+/// item updates the saved guest at its index, unless both names differ. A missing name does not
+/// differ from any name. Every other item is a new guest.
 fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut MergeContext<'_>) -> Vec<Value> {
     let mut matched = vec![false; before.len()];
     let mut saved_indexes = vec![None; items.len()];
@@ -310,7 +310,7 @@ fn has_same_name(one: &Value, other: &Value) -> bool {
 }
 
 /// Returns whether both the first and the last name of an item differ from those of a saved guest,
-/// so that the item is another person.
+/// so that the item is another person. A missing name does not differ from any name.
 fn has_other_names(item: &Value, saved: &Value) -> bool {
     ["firstName", "lastName"].into_iter().all(|field| {
         let (new, saved) = (comparable_name(item, field), comparable_name(saved, field));

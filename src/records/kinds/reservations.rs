@@ -99,7 +99,7 @@ record! {
 /// A reason why the dates of a reservation are implausible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImplausibleDates {
-    /// The stay ends before its first night is over, so there is no stay.
+    /// Check-out is not after check-in, so the stay has no night.
     NoNight,
     /// The stay was booked after its first day.
     BookedLate,
