@@ -27,13 +27,13 @@ pub(crate) const LIST_WEBHOOK_EVENT_TYPES: OperationName<Vec<WebhookEventType>> 
 pub(crate) struct WebhookEventType {
     #[schemars(schema_with = "event_name")]
     pub event: Event,
-    /// Permission that a credential needs for it.
+    /// Permission that a credential needs for the event.
     pub permission: Permission,
-    /// When it fires.
+    /// When the event fires.
     pub description: &'static str,
-    /// The JSON Schema of `data`.
+    /// JSON Schema of `data` in the event's messages.
     schema: Object,
-    /// An example of `data`.
+    /// Example of `data` in a message.
     pub example: Object,
 }
 

@@ -106,18 +106,18 @@ struct RedeliverFailed {
 #[serde(rename_all = "camelCase")]
 #[schemars(example = example())]
 pub(crate) struct WebhookDelivery {
-    /// The `id` of the body, and `webhook-id`: the same in every attempt.
+    /// Id of the delivery, the same in every attempt: `id` in the body and the header `webhook-id`.
     pub id: Uuid,
     #[schemars(schema_with = "event_name")]
     pub event: String,
-    /// Kind of the record that the event is about, as a sync names it; null for a ping.
+    /// Kind of the record that the event is about, such as `reservation`; null for a ping.
     record_type: Option<String>,
-    /// Id of that record.
+    /// Id of the record that the event is about; null for a ping.
     record_id: Option<Uuid>,
     pub status: Status,
     /// The attempts so far, oldest first.
     pub attempts: Vec<Attempt>,
-    /// Time of the next attempt, while pending.
+    /// Time of the next attempt, while the delivery is pending.
     pub next_attempt_at: Option<Moment>,
     pub created_at: Moment,
 }

@@ -105,9 +105,9 @@ pub(super) fn event_name(_: &mut SchemaGenerator) -> Schema {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(!default)]
 pub(crate) struct Filters {
-    /// Properties whose events are wanted; none means every property the credential can see.
+    /// Properties whose events are delivered; `[]` means every property the credential can see.
     pub property_ids: Vec<Uuid>,
-    /// For `workflow.step`: the one step whose runs are wanted, `<workflow id>:<node id>`.
+    /// For `workflow.step`: the one step whose runs are delivered, as `<workflow id>:<node id>`.
     pub workflow_step: Option<String>,
 }
 
@@ -147,9 +147,8 @@ struct SentFilters {
     #[serde(default)]
     #[schemars(length(max = 100))]
     property_ids: Option<Vec<Uuid>>,
-    /// The step whose runs are wanted, as `<workflow id>:<node id>`, which
-    /// `listWorkflowZapierSteps` gives. Required with `workflow.step`, refused with any other
-    /// event; an unknown one is a 404.
+    /// The step whose runs to deliver, as `<workflow id>:<node id>` from `listWorkflowZapierSteps`.
+    /// Required with `workflow.step`, refused with any other event; an unknown step is a 404.
     #[serde(default)]
     #[schemars(length(max = 1100))]
     workflow_step: Option<String>,
@@ -221,9 +220,10 @@ pub(crate) struct WebhookSubscription {
     pub event: Event,
     pub target_url: String,
     pub filters: Filters,
-    /// Deliveries that failed since the last success.
+    /// Number of deliveries that failed since the last success.
     pub consecutive_failures: i64,
-    /// When it was disabled. It is never enabled again.
+    /// When the subscription was disabled; null while it is active. A disabled subscription is
+    /// never enabled again.
     pub disabled_at: Option<Moment>,
     pub disabled_reason: Option<DisabledReason>,
     pub last_delivered_at: Option<Moment>,

@@ -62,7 +62,7 @@ impl Workflow {
 struct WorkflowStep {
     /// Value of a subscription's `filters.workflowStep`: `<workflow id>:<node id>`.
     id: String,
-    /// `<workflow name> → <step label>`
+    /// Name of the step, as `<workflow name> → <step label>`.
     name: String,
     workflow_id: Uuid,
     node_id: String,

@@ -37,8 +37,8 @@ struct ListCategories {
 #[schemars(example = json!({ "title": "Getting in" }))]
 struct CreateCategory {
     /// Heading that guests read above its manuals, in English, 1 to 200 characters after trimming.
-    /// Other languages are translated in the background. It differs from every other category's
-    /// English title, ignoring case and surrounding spaces: 409 otherwise.
+    /// Other languages are translated in the background. The English title of another category,
+    /// ignoring case and surrounding spaces, is a 409.
     title: CategoryTitle,
 }
 
@@ -48,8 +48,9 @@ struct CreateCategory {
 struct RenameCategory {
     /// Id of the category to rename; manuals stay filed under it.
     id: Uuid,
-    /// New heading in English, 1 to 200 characters after trimming, unlike every other category's
-    /// (409). Other languages are translated again only if they are all machine translations.
+    /// New heading in English, 1 to 200 characters after trimming. The English title of another
+    /// category is a 409. Other languages are translated again only if they are all machine
+    /// translations.
     title: CategoryTitle,
 }
 

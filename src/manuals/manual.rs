@@ -86,7 +86,8 @@ engine::resource! {
         /// The custom field whose value is shown.
         custom_field_id: Option<Uuid> = None,
         /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required
-        /// while `displayMode` is `pms_variable`, refused otherwise: going back takes null.
+        /// while `displayMode` is `pms_variable`, refused otherwise. To change back to
+        /// `multi_lingual_text`, send null too.
         #[schemars(extend("x-choices-from" = "listCustomFields"))]
         sent as Option<Uuid>, in content;
 
@@ -118,9 +119,9 @@ engine::resource! {
         /// The visibility rules. A guest sees the manual only if all of them are met. Without
         /// rules, every guest sees it.
         visibility_rules: Vec<VisibilityRule> = Vec::new(),
-        /// When guests see the manual: all rules must be met by the reservation, at most one rule
-        /// of a category. Replaces the whole set; `[]`, the default, means always. Of a rule, only
-        /// the fields of its category are stored.
+        /// When guests see the manual: the reservation must meet all rules. At most one rule of
+        /// each category. Replaces the whole set; `[]`, the default, means always. Only the fields
+        /// of a rule's category are stored.
         sent as VisibilityRules, by hand;
 
         /// Time of creation.
@@ -139,7 +140,7 @@ engine::resource! {
         title: Option<Text200>;
 
         /// Body that guests read, in English and Markdown, up to 5000 characters. It is translated
-        /// in the background. Wins over `descriptionId`; blank text adds none. On create only.
+        /// in the background. Wins over `descriptionId`; a blank text adds no body. On create only.
         description: Option<Text5000>;
 
         /// Address of the image on the cover, an absolute http or https URL. It is stored as given

@@ -69,7 +69,7 @@ pub(crate) const LIST_PORTAL_MANUALS_BY_PROPERTY: OperationName<Vec<ManualRowOfP
 pub(crate) struct ManualRow {
     #[serde(flatten)]
     pub manual: WrittenManual,
-    /// Address of the cover image, as it was sent; null if the cover is no image.
+    /// Address of the cover image, as it was sent; null if the cover is not an image.
     image_url: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct ManualRow {
 pub(crate) struct ManualRowOfProperty {
     #[serde(flatten)]
     pub row: ManualRow,
-    /// The assignment's position; null comes last.
+    /// Position of the manual's assignment; null sorts last.
     sort_order: Option<i64>,
 }
 

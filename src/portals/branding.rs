@@ -119,7 +119,7 @@ engine::resource! {
     #[schemars(rename = "PortalBranding")]
     pub struct BrandingFields {
         /// Message that guests see at the head of their portal, in English, up to 2000 characters.
-        /// It is translated in the background. On create only; blank text adds none.
+        /// It is translated in the background. On create only; a blank text adds no message.
         callout_message: Option<Text2000>;
     }
 }

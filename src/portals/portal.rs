@@ -73,23 +73,23 @@ engine::resource! {
 
         /// Number that guests can call, in international form.
         support_phone: Option<String> = None,
-        /// Number that guests can call, in any common format. Without a prefix it is read as of the
-        /// organization's country. It is stored in international form; null clears it, which is
-        /// refused while `communicationMethod` is `phone`.
+        /// Number that guests can call, in any common format. A number without a prefix is read as
+        /// a number of the organization's country. It is stored in international form; null clears
+        /// it, which is refused while `communicationMethod` is `phone`.
         sent as Option<PhoneNumber>, in contact after support_whatsapp;
 
         /// Number that guests can reach by WhatsApp, in international form.
         support_whatsapp: Option<String> = None,
-        /// Number that guests can reach by WhatsApp, in any common format. Without a prefix it is
-        /// read as of the organization's country. Null clears it, which is refused while
-        /// `communicationMethod` is `whatsapp`.
+        /// Number that guests can reach by WhatsApp, in any common format. A number without a
+        /// prefix is read as a number of the organization's country. Null clears it, which is
+        /// refused while `communicationMethod` is `whatsapp`.
         sent as Option<PhoneNumber>, in contact;
 
         /// Number that guests can send text messages to, in international form.
         support_text_phone: Option<String> = None,
-        /// Number that guests can send text messages to, in any common format. Without a prefix it
-        /// is read as of the organization's country. Null clears it, which is refused while
-        /// `communicationMethod` is `text`.
+        /// Number that guests can send text messages to, in any common format. A number without a
+        /// prefix is read as a number of the organization's country. Null clears it, which is
+        /// refused while `communicationMethod` is `text`.
         sent as Option<PhoneNumber>, in contact;
 
         /// Notes for guests about getting help, up to 2000 characters.
@@ -161,7 +161,7 @@ engine::resource! {
         /// Whether guests are offered a wallet pass.
         is_wallet_pass_enabled: bool = true,
         /// Whether guests are offered a wallet pass for their stay. `false` also removes door codes
-        /// from passes already issued, and those stop updating; default `true`.
+        /// from issued passes and ends updates of these passes. Default `true`.
         sent as bool, in stay before is_review_request_checkin_enabled;
 
         /// Whether guests see a hint of manuals that they can read later.

@@ -73,7 +73,7 @@ pub(crate) const LIST_PORTALS: OperationName<Vec<PortalRow>> = OperationName::ne
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListPortals {
     /// Whether to list only portals that the caller may change. These serve no property outside the
-    /// caller's access. It has no effect for an API key. Left out: every portal.
+    /// caller's access. The filter has no effect for an API key. Left out: every portal.
     #[serde(default)]
     writable_only: Option<bool>,
 }

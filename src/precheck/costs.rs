@@ -49,7 +49,7 @@ pub struct DepositChoice {
     /// Price of the waiver for a stay or for a night, as `pricingBasis` says, or amount of the
     /// deposit. Null if no amount is set.
     pub amount_cents: Option<u64>,
-    /// ISO 4217 code of the amounts.
+    /// Currency of the amounts, as an ISO 4217 code.
     pub currency: String,
     /// Whether the price of the waiver is for a stay or for a night; null if the option is not a
     /// waiver.
@@ -71,7 +71,7 @@ pub struct Fee {
     pub name: String,
     /// The amount in the minor unit of the currency; null if the platform does not state one.
     pub amount_cents: Option<u64>,
-    /// ISO 4217 code of the amounts.
+    /// Currency of the amounts, as an ISO 4217 code.
     pub currency: String,
     /// The amount for the whole stay, which is `amountCents`: a fee is charged once for a stay.
     pub total_cents: Option<u64>,

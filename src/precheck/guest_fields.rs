@@ -21,7 +21,7 @@ use super::step_type::{AnswerForm, StepType};
 /// step cannot ask for a field with one of these names.
 pub(super) const RESERVED: [&str; 2] = ["id", "isRemoved"];
 
-/// The part of a guest in the booking.
+/// The role of a guest in the booking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GuestPart {

@@ -69,7 +69,8 @@ struct ListSteps {
     assignment: Option<Assignment>,
 }
 
-/// Numbers of a step's assignments that the caller can see.
+/// Numbers of a step's assignments, by kind of target. Only assignments that the caller can see are
+/// counted.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScopeCounts {

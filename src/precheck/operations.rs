@@ -101,8 +101,7 @@ struct StepGuestFields {
     /// Names of the details that guests must give, such as `birthDate`; null if the step names
     /// none.
     required_guest_fields: Option<Vec<String>>,
-    /// The guests of whom a detail is required, by the name of the detail; null where the step has
-    /// no such rules.
+    /// For each detail, by name: which guests must give it. Null if the step has no such rules.
     guest_field_rules: Option<GuestFieldRules>,
 }
 

@@ -195,15 +195,15 @@ engine::resource! {
 
         /// The channels that the step is hidden for.
         excluded_sources: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, left out by `all_except_selected`. Null, the
-        /// default: none; at most 100.
+        /// Booking channels, such as `direct`, for which `all_except_selected` hides the step.
+        /// Null, the default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
         /// The channels that the step is shown for.
         included_sources_returning: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, chosen by `only_selected`, which needs at least one.
-        /// Null, the default: none; at most 100.
+        /// Booking channels, such as `direct`, for which `only_selected` shows the step.
+        /// `only_selected` needs at least one channel. Null, the default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
@@ -214,7 +214,7 @@ engine::resource! {
 
         /// Whether every guest gets the step; the other rules are then ignored.
         is_always_shown: bool = false,
-        /// Whether every guest gets the step, all its other rules ignored. It still has to be
+        /// Whether every guest gets the step, regardless of its other rules. The step must still be
         /// assigned. Default `false`.
         sent as bool, in audience before min_los;
     }
@@ -288,7 +288,7 @@ engine::resource! {
         sent as Option<Uuid>, in task after is_damage_waiver_waivable;
 
         damage_deposit_subtitle_ml_text_id: Option<Uuid> = None,
-        /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the
+        /// For `damage_deposit`: id of a `precheck_step_detail` translation, the text below the
         /// heading. Null unlinks it; a change needs `modify_tasks`.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["damage_deposit"] },
@@ -345,7 +345,7 @@ engine::resource! {
         sent as Option<Uuid>, in task;
 
         security_deposit_subtitle_ml_text_id: Option<Uuid> = None,
-        /// For `damage_deposit`: id of a `precheck_step_detail` translation, text below the
+        /// For `damage_deposit`: id of a `precheck_step_detail` translation, the text below the
         /// security deposit. Null unlinks it; a change needs `modify_tasks`.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["damage_deposit"] },
@@ -359,9 +359,9 @@ engine::resource! {
     /// The text to accept, and its signature.
     pub struct Agreement in agreement {
         agreement_type: Option<AgreementType> = None,
-        /// For `agreement`: how it is given and signed. `esign_a` and `esign_b` are the first and
-        /// the second e-signature provider. Null, the default: by the template that is set, else
-        /// `text`.
+        /// For `agreement`: how the agreement is given and signed. `esign_a` and `esign_b` are the
+        /// first and the second e-signature provider. Null, the default: the provider whose
+        /// template is set, else `text`.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["agreement"] },
             "x-summary" = "How it is given and signed.",
@@ -369,8 +369,8 @@ engine::resource! {
         sent as Option<AgreementType>, in task;
 
         contract_template_text_ml_text_id: Option<Uuid> = None,
-        /// For `agreement`: id of a `precheck_step_detail` translation, the text to agree to in the
-        /// guest's language. Null unlinks it; a change needs `modify_tasks`.
+        /// For `agreement`: id of a `precheck_step_detail` translation, the text to agree to, in
+        /// the guest's language. Null unlinks it; a change needs `modify_tasks`.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["agreement"] },
             "x-text-source" = "precheck_step_detail",
@@ -380,8 +380,8 @@ engine::resource! {
         sent as Option<Uuid>, in task;
 
         esign_a_template_id: Option<String> = None,
-        /// For `esign_a`: the document's template, by the e-signature provider's own id. Null
-        /// clears it.
+        /// For `esign_a`: id of the document's template at the e-signature provider. Null clears
+        /// it.
         #[schemars(extend(
             "x-applies-to" = { "agreementType": ["esign_a"] },
             "x-summary" = "The document's template, by the e-signature provider's own id.",
@@ -389,8 +389,8 @@ engine::resource! {
         sent as Option<Text200>, in task;
 
         esign_a_title_ml_text_id: Option<Uuid> = None,
-        /// For `esign_a`: id of a `precheck_step_detail` translation, title of the signature. Null
-        /// unlinks it; a change needs `modify_tasks`.
+        /// For `esign_a`: id of a `precheck_step_detail` translation, the title of the signature.
+        /// Null unlinks it; a change needs `modify_tasks`.
         #[schemars(extend(
             "x-applies-to" = { "agreementType": ["esign_a"] },
             "x-text-source" = "precheck_step_detail",
@@ -400,8 +400,8 @@ engine::resource! {
         sent as Option<Uuid>, in task;
 
         esign_a_subtitle_ml_text_id: Option<Uuid> = None,
-        /// For `esign_a`: id of a `precheck_step_detail` translation, text below the title. Null
-        /// unlinks it; a change needs `modify_tasks`.
+        /// For `esign_a`: id of a `precheck_step_detail` translation, the text below the title.
+        /// Null unlinks it; a change needs `modify_tasks`.
         #[schemars(extend(
             "x-applies-to" = { "agreementType": ["esign_a"] },
             "x-text-source" = "precheck_step_detail",
@@ -411,8 +411,8 @@ engine::resource! {
         sent as Option<Uuid>, in task;
 
         esign_b_template_id: Option<String> = None,
-        /// For `esign_b`: the document's template, by the e-signature provider's own id. Null
-        /// clears it.
+        /// For `esign_b`: id of the document's template at the e-signature provider. Null clears
+        /// it.
         #[schemars(extend(
             "x-applies-to" = { "agreementType": ["esign_b"] },
             "x-summary" = "The document's template, by the e-signature provider's own id.",
@@ -420,7 +420,7 @@ engine::resource! {
         sent as Option<Text200>, in task;
 
         esign_b_heading_ml_text_id: Option<Uuid> = None,
-        /// For `esign_b`: id of a `precheck_step_detail` translation, heading of the signature.
+        /// For `esign_b`: id of a `precheck_step_detail` translation, the heading of the signature.
         /// Null unlinks it; a change needs `modify_tasks`.
         #[schemars(extend(
             "x-applies-to" = { "agreementType": ["esign_b"] },
@@ -431,8 +431,8 @@ engine::resource! {
         sent as Option<Uuid>, in task;
 
         esign_b_subtitle_ml_text_id: Option<Uuid> = None,
-        /// For `esign_b`: id of a `precheck_step_detail` translation, text below the heading. Null
-        /// unlinks it; a change needs `modify_tasks`.
+        /// For `esign_b`: id of a `precheck_step_detail` translation, the text below the heading.
+        /// Null unlinks it; a change needs `modify_tasks`.
         #[schemars(extend(
             "x-applies-to" = { "agreementType": ["esign_b"] },
             "x-text-source" = "precheck_step_detail",
@@ -474,8 +474,8 @@ engine::resource! {
         sent as Option<Age>, in task;
 
         is_photo_id_required: Option<bool> = None,
-        /// Deprecated: accepted, and it enforces nothing. Use `identityFlagPolicy`, check
-        /// `no_face_on_document`.
+        /// Deprecated: accepted, but has no effect. Use the check `no_face_on_document` of
+        /// `identityFlagPolicy`.
         #[schemars(extend("deprecated" = true))]
         sent as Option<bool>;
 
@@ -557,8 +557,8 @@ engine::resource! {
         sent as Option<GuestFieldRules>, in task;
 
         required_document_types: Option<Vec<String>> = None,
-        /// For `document_upload` and `identity_check`: documents to upload, by names of your own.
-        /// Null or `[]` requires none in particular; at most 100; write-only.
+        /// For `document_upload` and `identity_check`: types of documents to upload, by names of
+        /// your own. Null or `[]` requires no particular type; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["document_upload", "identity_check"] }))]
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>, in task before identity_flag_policy;

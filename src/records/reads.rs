@@ -319,12 +319,12 @@ fn kinds(_: &mut SchemaGenerator) -> Schema {
     schema(json!({ "type": "string", "enum": RecordKind::VARIANTS }))
 }
 
-/// Filters of a property list; all of them must hold.
+/// Filters of a property list. A property must match all of them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListProperties {
     /// Words of the property's name in any order, in either case, with or without accents. A
-    /// property is also found by its id or external reference. With other filters, all must hold.
+    /// property is also found by its id or external reference. Other filters must match as well.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
@@ -344,13 +344,13 @@ struct ListProperties {
     updated_since: Option<Moment>,
 }
 
-/// Filters of a reservation list; all of them must hold.
+/// Filters of a reservation list. A reservation must match all of them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListReservations {
     /// Words of the guest's name in any order, with or without comma, in either case, with or
     /// without accents. A stay is also found by its booking code or id, and by the guest's e-mail
-    /// address or phone number. With other filters, all must hold.
+    /// address or phone number. Other filters must match as well.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
@@ -389,7 +389,7 @@ struct ListRecords {
     updated_since: Option<Moment>,
 }
 
-/// Filters of a list of door codes; all of them must hold.
+/// Filters of a list of door codes. A door code must match all of them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListCodes {

@@ -119,7 +119,7 @@ impl TargetSource {
     }
 }
 
-/// Type of an entity.
+/// Type of an entity that can be assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, AsRefStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]

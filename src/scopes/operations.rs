@@ -50,25 +50,25 @@ pub(super) struct WriteScopes {
     entity_id: Uuid,
     /// Ids of properties to assign directly, or to take away. A property assigned to a portal
     /// leaves its previous portal. If the list is left out, `updateEntityScopes` treats it as
-    /// empty, and the other operations leave these assignments alone.
+    /// empty, and the other operations do not change these assignments.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_ids: Field<Vec<Uuid>>,
     /// Ids of property groups, each with all of its properties. If the list is left out,
-    /// `updateEntityScopes` treats it as empty, and the other operations leave these assignments
-    /// alone.
+    /// `updateEntityScopes` treats it as empty, and the other operations do not change these
+    /// assignments.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_group_ids: Field<Vec<Uuid>>,
     /// Ids of tags, each with all properties that have it. If the list is left out,
-    /// `updateEntityScopes` treats it as empty, and the other operations leave these assignments
-    /// alone.
+    /// `updateEntityScopes` treats it as empty, and the other operations do not change these
+    /// assignments.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     tag_ids: Field<Vec<Uuid>>,
     /// Ids of portals, each with all properties that it serves. For steps only; refused for manuals
     /// and portals unless empty. If the list is left out, `updateEntityScopes` treats it as empty,
-    /// and the other operations leave these assignments alone.
+    /// and the other operations do not change these assignments.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     portal_settings_ids: Field<Vec<Uuid>>,

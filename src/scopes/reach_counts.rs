@@ -40,7 +40,7 @@ pub(crate) struct Reached {
     pub entity_id: Uuid,
     /// Number of properties that the entity is assigned to, directly or by their group, a tag or
     /// their portal. For a portal, the number of properties that it serves. For a limited caller,
-    /// only accessible properties count.
+    /// only accessible properties are counted.
     pub property_count: usize,
 }
 

@@ -92,10 +92,10 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Search {
-    /// Part of a name or some words of it, in any order, case and spelling of hyphens and accents.
-    /// It has 1 to 200 characters. A stay is also found by booking code, e-mail address, phone
-    /// number or id, and a property by id or external reference. A word for a type, such as
-    /// `group`, `manual` or `guest`, puts results of that type first.
+    /// Part of a name, or some of its words in any order; case, accents and hyphens do not matter.
+    /// 1 to 200 characters. A stay is also found by booking code, e-mail address, phone number or
+    /// id, and a property by id or external reference. A word for a type, such as `group`, `manual`
+    /// or `guest`, puts results of that type first.
     #[schemars(length(min = 1, max = 200), extend("x-trimmed" = true))]
     query: String,
     /// Maximum number of results, the best matches first.
@@ -119,8 +119,8 @@ pub(crate) struct FoundRow {
     pub found_type: FoundType,
     /// Id of the resource or record.
     pub id: Uuid,
-    /// Name of the result: the nickname of a step or manual, the English title of a category; of a
-    /// reservation guest, property and check-in.
+    /// Name of the result: the nickname of a step or manual, the English title of a category, or
+    /// guest, property and check-in of a reservation.
     pub name: String,
 }
 

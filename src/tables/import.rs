@@ -143,11 +143,11 @@ pub enum LineResult {
 pub struct TableLine {
     /// Number of the line in the file, from 1.
     pub line: u64,
-    /// The external id of the line.
+    /// External id in the line, which identifies the record.
     pub external_id: String,
     /// Result of the line: `new`, `changed`, `unchanged` or `wrong`.
     pub state: LineResult,
-    /// The fields that are new or changed.
+    /// Names of the fields that are new or changed.
     pub fields: Vec<String>,
 }
 

@@ -55,15 +55,15 @@ store::statements! {
 struct ListShownTexts {
     /// Kind of resource that shows the texts.
     source_table: SourceTable,
-    /// Id of the resource that shows the texts. Left out: any; a resource that shows none, or that
-    /// is not visible, has an empty list.
+    /// Id of the resource that shows the texts. Left out: any resource. For a resource that shows
+    /// no texts or is not visible, the list is empty.
     #[serde(default)]
     thing_id: Option<Uuid>,
     /// Language to read the texts in, as a BCP 47 tag. Left out: English.
     #[serde(default)]
     language: Option<Language>,
-    /// Whether to list only texts not written by hand in this language for the present English
-    /// text: missing there, machine-translated or outdated. Left out: `false`.
+    /// Whether to list only texts whose version in this language is missing, machine-translated or
+    /// outdated. Left out: `false`.
     #[serde(default)]
     is_unfinished: Option<bool>,
 }

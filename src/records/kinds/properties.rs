@@ -19,22 +19,22 @@ record! {
         /// IANA time zone, such as `Europe/Madrid`; the dates and times of the property's stays are
         /// in this time zone.
         timezone: TimeZone, read as String;
-        /// Its country, as a two-letter code such as `ES`.
+        /// Country of the property, as a two-letter code such as `ES`.
         country: Country, read as String;
-        /// Id of the one group it belongs to; null: none.
+        /// Id of the one group of the property; null: none.
         #[schemars(extend("x-summary" = "The one group it belongs to."))]
         property_group_id: Option<PropertyGroupId>, read as Option<Uuid>;
-        /// Ids of the tags it has; null means none.
+        /// Ids of the property's tags; null means none.
         #[schemars(extend("x-summary" = "The tags it has."))]
         tag_ids: Option<AtMost<1000, TagId>>, read as Option<Vec<Uuid>>;
         /// Address, as one text or as an object with fields of the platform; guests see it.
         #[schemars(extend("x-summary" = "The address, as guests see it."))]
         address: Option<Address>, read as Option<Value>;
-        /// Time of day from which guests may come, in its time zone. Null counts as the start of
-        /// the day.
+        /// Time of day from which guests may come, in the property's time zone. Null means the
+        /// start of the day.
         check_in_time: Option<TimeOfDay>, read as Option<String>;
-        /// Time of day by which guests must have left, in its time zone. Null counts as the end of
-        /// the day.
+        /// Time of day by which guests must have left, in the property's time zone. Null means the
+        /// end of the day.
         check_out_time: Option<TimeOfDay>, read as Option<String>;
         /// Degrees north of the equator, negative to the south.
         latitude: Option<Latitude>, read where it fits as Option<f64>;
@@ -47,7 +47,7 @@ record! {
         /// Password of the property's wireless network. No read of the public interface and no
         /// webhook returns the password.
         wifi_password: Option<WithheldField<Label>>, read where it fits as Option<String>;
-        /// A text or a number for each custom field, by its id.
+        /// A text or a number for each custom field, by the id of the custom field.
         custom_fields: Option<Value>;
     }
     example { "name": "Casa Azul 2-1", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00" }

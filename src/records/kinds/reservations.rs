@@ -23,11 +23,13 @@ record! {
         /// Id of the property of the stay; null while it is not known.
         #[schemars(extend("x-summary" = "The property of the stay."))]
         property_id: OrNull<PropertyId>, read as Option<Uuid>;
-        /// Status of the reservation; guests of a cancelled one are shown no steps and no manuals.
+        /// Status of the reservation; guests of a cancelled reservation see no steps and no
+        /// manuals.
         status: OneOf<ReservationStatus>, read as ReservationStatus;
-        /// Identifier of the booking channel, such as `direct`; rules of steps and manuals name it.
+        /// Identifier of the booking channel, such as `direct`; rules of steps and manuals compare
+        /// it.
         channel: Channel, read as String;
-        /// Time of the booking; lead times count from this time.
+        /// Time of the booking, from which lead times are counted.
         booked_at: Moment, read as Moment;
         /// The first day of the stay.
         check_in: Day, read as civil::Date;

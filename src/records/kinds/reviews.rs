@@ -15,7 +15,7 @@ record! {
     pub struct ReviewRecord {
         /// Id of the property that the review is about.
         property_id: PropertyId;
-        /// Its origin: the guest portal's survey, or a property-management system.
+        /// Origin of the review: the guest portal's survey, or a property-management system.
         source: OneOf<ReviewSource>;
         /// The survey of the guest portal that the review answers; null for any other review.
         survey_kind: Option<OneOf<SurveyKind>>;
@@ -23,11 +23,12 @@ record! {
         submitted_at: Moment;
         /// Id of the reservation that the review is about; null if unknown.
         reservation_id: Option<ReservationId>;
-        /// The rating as a whole, from 1 to 5; null where none was given.
+        /// Overall rating, from 1 to 5; null if the guest gave none.
         overall_rating: Option<Rating>;
-        /// A rating from 1 to 5 for each category, by its name; null where none was given.
+        /// Rating from 1 to 5 for each category, by the category's name; null if the guest gave
+        /// none.
         category_ratings: Option<MapByName<Rating>>;
-        /// The guest's text for everyone, up to 20,000 characters.
+        /// The guest's public text, up to 20,000 characters.
         public_text: Option<LongText>;
         /// The guest's text for the host alone, up to 20,000 characters. Returned only with
         /// `view_analytics`.
@@ -50,9 +51,9 @@ enum ReviewSource {
 engine::stored_enum! {
     /// A survey of the guest portal.
     pub enum SurveyKind {
-        /// During the stay.
+        /// The survey during the stay.
         Checkin,
-        /// From the day of departure on.
+        /// The survey from the day of departure on.
         Checkout,
     }
 }

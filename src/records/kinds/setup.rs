@@ -10,7 +10,7 @@ use super::values::{Cents, CurrencyCode, HttpsUrl, LongText, Place, WebUrl};
 record! {
     /// A record that needs only a name: groups, tags, fees, departments and more.
     pub struct NamedRecord {
-        /// Its name; may be empty.
+        /// Name of the record; may be empty.
         name: Label;
     }
 }
@@ -18,14 +18,14 @@ record! {
 record! {
     /// A record with a price: fees, damage waivers and extras.
     pub struct PricedRecord {
-        /// Its name; may be empty.
+        /// Name of the record; may be empty.
         name: Label;
         /// Price, in the minor unit of the currency: a whole number of at least 0. Null: the price
         /// is unknown.
         amount_cents: Option<Cents>;
         /// Price, if `amountCents` is null or left out.
         price_cents: Option<Cents>;
-        /// Currency of the price, as an ISO 4217 code in any case; kept in capitals. Null: the
+        /// Currency of the price, as an ISO 4217 code in any case; stored in capitals. Null: the
         /// currency of the account or the flat.
         currency: Option<CurrencyCode>;
     }
@@ -52,7 +52,7 @@ record! {
     pub struct CustomUrl {
         /// Host name of the domain, such as `stay.example.com`. It belongs to one organization.
         host: Label, read where it fits as Option<String>;
-        /// Whether guest portals are served there; brandings can use only such a domain.
+        /// Whether guest portals are served on the domain; brandings can use only such domains.
         is_guest_portal: bool, read where it fits as Option<bool>;
     }
     example { "host": "stay.example.com", "isGuestPortal": true }
@@ -70,7 +70,7 @@ record! {
 record! {
     /// An instruction for guests.
     pub struct Instruction {
-        /// Id of the property, group or tag whose guests it is for.
+        /// Id of the property, group or tag whose guests see the instruction.
         #[schemars(extend("x-summary" = "The property, group or tag whose guests it is for."))]
         scope_id: Uuid;
         /// Title for guests; may be empty.

@@ -23,14 +23,13 @@ record! {
         assignee_id: Option<Uuid>, read as Option<Uuid>;
         /// Deadline of the task; null: no deadline.
         due_at: Option<Moment>;
-        /// Id of the department that it is for; null: none.
+        /// Id of the department that the task is for; null: none.
         department_id: Option<DepartmentId>;
-        /// What is to be done in detail, up to 20,000 characters; null: nothing more is known.
+        /// Detailed description of the task, up to 20,000 characters; null: none.
         description: Option<LongText>;
         /// Id of the reservation that the task is about; null: none.
         reservation_id: Option<ReservationId>;
-        /// Where the task comes from: `guest_portal` for an issue that a guest reported. Null: not
-        /// known.
+        /// Origin of the task: `guest_portal` for an issue that a guest reported. Null: unknown.
         source: Option<Label>;
     }
     example { "propertyId": FLAT, "title": "Change the linen", "status": "open" }

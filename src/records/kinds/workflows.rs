@@ -38,13 +38,13 @@ record! {
     pub struct WorkflowStepRun {
         /// Id of the workflow that ran.
         workflow_id: WorkflowId, read as Option<Uuid>;
-        /// Id of the node that ran, as the workflow has it.
+        /// Id of the node that ran, as in the workflow.
         node_id: Label, read as String;
         /// When the node ran; the run fires `workflow.step` once.
         occurred_at: Moment, read as Moment;
-        /// Kind of record that the run was about; null where it had none.
+        /// Kind of the record that the run was about; null if there was no record.
         record_type: Option<OneOf<WorkflowSubject>>, read as Option<RecordKind>;
-        /// Id of the record that the run was about; null where it had none.
+        /// Id of the record that the run was about; null if there was no record.
         record_id: Option<Uuid>, read as Option<Uuid>;
     }
     example {
