@@ -284,8 +284,8 @@ pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &s
     Ok(())
 }
 
-/// Fails with 403 if a limited caller must not change one of these categories, because manuals of
-/// properties outside the caller's access are filed under it.
+/// Fails with 403 if the caller may not change one of these categories. A limited caller may not
+/// change a category with manuals of properties outside the caller's access.
 fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
     let writable = writable_ids(context, ids)?;
     if ids.iter().any(|id| !writable.contains(id)) {

@@ -34,7 +34,7 @@ store::statements! {
         image_id = excluded.image_id, is_active = excluded.is_active, updated_at = excluded.updated_at, doc = excluded.doc";
 }
 
-/// The name under which links from manuals to records are stored.
+/// The value of `record_link.from_kind` for links from manuals to records.
 pub(crate) const LINKED_AS: &str = "manual";
 
 /// A manual, and the address of its cover image.

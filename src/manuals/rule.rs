@@ -275,8 +275,8 @@ impl VisibilityRule {
         }
     }
 
-    /// Returns the issues that involve several fields of the rule. Each has its path relative to
-    /// the rule, and its reason.
+    /// Returns the issues that involve several fields of the rule, each as a reason and a path
+    /// relative to the rule.
     fn faults(&self) -> Vec<(Vec<PathSegment>, Reason)> {
         match self {
             Self::BookingSource(Sources {

@@ -47,8 +47,8 @@ store::statements! {
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
         updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
-    /// Selects the portals with an id after `?2`, in the order of ids. They are read in batches to
-    /// renew their stored list items.
+    /// Selects the portals with an id after `?2`, in the order of ids. After a change of `SUMMARY`,
+    /// the service reads all portals in batches of this order and writes their list items again.
     AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a portal.
     PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";

@@ -326,8 +326,9 @@ pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issu
         .err()
         .unwrap_or_default();
     // On an update, a condition may name an option of a stored question that the request does not
-    // contain. Only the transaction reads the stored questions, so the issue is dropped here. A
-    // condition of the first question is always wrong, because no question precedes it.
+    // contain. Only the transaction reads the stored questions and can check this condition, so its
+    // issue is dropped here. A condition of the first question is always wrong, because no question
+    // precedes it.
     let depends_on_stored = |path: &[PathSegment]| match path {
         [
             PathSegment::Index(question_index),
@@ -351,8 +352,8 @@ pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issu
         .collect()
 }
 
-/// Builds a question with the ids that a sent question and its options name, as if it were stored.
-/// Returns `None` for a new question.
+/// Builds the stored question that a sent question updates, from the request alone. Returns `None`
+/// for a new question.
 fn stored_question(input: &QuestionInput) -> Option<Question> {
     let options = input.options.iter().flatten().filter_map(|option| {
         Some(QuestionOption {

@@ -30,8 +30,8 @@ store::statements! {
         is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
     /// Marks a step as used: a guest has saved an answer to it.
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
-    /// Selects the steps with an id after `?2`, in the order of ids. They are read in batches to
-    /// renew their stored list items.
+    /// Selects the steps with an id after `?2`, in the order of ids. After a change of `SUMMARY`,
+    /// the service reads all steps in batches of this order and writes their list items again.
     AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id limit ?3";
     /// Writes the list item of a step.
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
@@ -50,7 +50,7 @@ pub(crate) static SUMMARY: Summary = Summary {
     },
 };
 
-/// The name under which links from steps to records are stored.
+/// The value of `record_link.from_kind` for links from steps to records.
 pub(crate) const LINKED_AS: &str = "precheck_step";
 
 /// Returns the step with this id, and whether any guest has saved an answer to it.
@@ -245,7 +245,8 @@ mod tests {
         step.fee_product_ids = vec![fifth];
         let links = linked_records(&step);
         assert_eq!(links.len(), 5);
-        // Records of different kinds can have the same id.
+        // `first` is the id of a payment account, so deleting an image with this id removes no
+        // link.
         forget_record(&mut step, RecordKind::Image, first);
         assert_eq!(linked_records(&step), links);
         for (kind, id) in links {

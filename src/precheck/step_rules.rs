@@ -1,5 +1,5 @@
-//! Values that follow from the fields of a step, such as the way in which its agreement is signed,
-//! the system that carries it out, and the records and texts that it links.
+//! Values that follow from the fields of a step. Examples are the way of signing the agreement, the
+//! system that carries out the step, and the linked records and texts.
 
 use uuid::Uuid;
 

@@ -65,8 +65,8 @@ impl TextRules for StepTexts {
         context.require(Permission::ModifyTasks)
     }
 
-    /// Sets the time of the last change of each step whose heading changes, because operations on
-    /// steps can write the heading, too.
+    /// Sets the time of the last change of each step whose heading changes. Operations on steps
+    /// write the heading as a field of the step, so a new heading changes the step.
     fn changed(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
         for mut step in records::steps_by_id(context, change.things(|field| field == HEADING))? {
             step.updated_at = step.updated_at.advanced_to(context.now());

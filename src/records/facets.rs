@@ -247,8 +247,8 @@ const MIN_REFERENCE_CHARS: usize = 4;
 const MIN_PHONE_DIGITS: usize = 5;
 
 /// Returns the pattern for `like … escape '!'` that finds lookup keys by a query. A query can be
-/// the beginning of an e-mail address or of a code with digits, a whole code without digits, or a
-/// part of a phone number. Returns `None` for a query that can only be a name.
+/// the beginning of an e-mail address or of a code with digits. It can also be a whole code without
+/// digits, or a part of a phone number. Returns `None` for a query that can only be a name.
 pub(super) fn reference_pattern(query: &str) -> Option<String> {
     let query = query.trim();
     let pattern = |before: &str, text: &str, after: &str| {

@@ -117,7 +117,7 @@ struct Declaration {
     /// Whether records of the kind change with each stay. Records of other kinds are part of the
     /// organization's setup.
     is_stream: bool,
-    /// Whether the schema names only the required fields and the platform defines the others.
+    /// Whether the schema names only the required fields; the platform defines all other fields.
     is_free: bool,
     /// Maximum size of a record's data as JSON, in bytes.
     data_limit: usize,

@@ -177,7 +177,7 @@ struct ListQuery {
 
 impl ListQuery {
     /// Builds a query. The parameters of every list begin with the filters by status and name.
-    /// `others` are the parameters after them.
+    /// `others` are all following parameters.
     fn new(
         (count, page): (&'static Statement, &'static Statement),
         kind: RecordKind,

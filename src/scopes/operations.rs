@@ -257,8 +257,8 @@ pub(super) fn assignable(
 }
 
 /// Fails with 404 for a target that does not exist or is not writable. An unlimited caller may
-/// remove the assignment to an unknown target, which changes nothing. A limited caller gets 404
-/// then as well, so that the response does not reveal whether an id exists.
+/// remove the assignment to an unknown target, which changes nothing. A limited caller gets 404 for
+/// an unknown target in every case, so that the response does not reveal whether an id exists.
 fn check_targets(
     context: &mut Context<'_, '_>,
     targets: &BTreeSet<Target>,

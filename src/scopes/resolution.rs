@@ -1,7 +1,8 @@
-//! Decides which portal a property gets (rules: portals#portal-of-a-property). This is the portal
-//! assigned directly to the property, or else to its group, or else to one of its tags, or else the
-//! organization's default portal. If several portals compete at one of these levels, the portal
-//! that was created first wins. This file is pure; `serving.rs` loads the assignments.
+//! Decides which portal a property gets (rules: portals#portal-of-a-property). A direct assignment
+//! to the property decides first, then an assignment to its group, then to one of its tags. Without
+//! such an assignment, the property gets the default portal. Among several portals at one of these
+//! levels, the portal that was created first wins. This file is pure; `serving.rs` loads the
+//! assignments.
 
 use std::collections::HashMap;
 

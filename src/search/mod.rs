@@ -286,8 +286,8 @@ const fn found_type(kind: TargetKind) -> FoundType {
     }
 }
 
-/// Adds the reservations that the query refers to, for example by a booking code. Compares all
-/// other reservations by the names of their guests.
+/// Adds the reservations that the query refers to, for example by a booking code. Compares the
+/// query with the guests' names of all other reservations.
 fn offer_reservations(
     context: &mut Context<'_, '_>,
     referred_ids: Vec<Uuid>,

@@ -2,9 +2,9 @@
 //! records#csv-files).
 //!
 //! Start with [`import`], which has the operation and writes the records. [`sheet`] parses the
-//! file, [`columns`] matches its headers to the fields of a kind, [`cells`] parses a cell as the
-//! value of a field, and [`names`] finds the record to which a cell refers. A file is imported as a
-//! whole or not at all.
+//! file, and [`columns`] matches its headers to the fields of a kind. [`cells`] parses a cell as
+//! the value of a field, and [`names`] finds the record to which a cell refers. A file is imported
+//! as a whole or not at all.
 
 mod cells;
 mod columns;

@@ -173,8 +173,8 @@ pub(crate) trait TextRules: Send + Sync {
     /// access to the resources and the form of the text.
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
-    /// Sets the time of the last change of those resources whose operations can also write the
-    /// text.
+    /// Sets the time of the last change of each resource that has the text as a field of its own
+    /// operations.
     fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
@@ -327,10 +327,10 @@ pub(crate) struct TextLink<'l> {
     pub is_stored: bool,
 }
 
-/// Returns an issue for each link to a text that has another source table, a version that is too
-/// long for the field, or an unknown placeholder. Fails with 404 if a text does not exist, or if
-/// the caller can see none of the resources that show it. For a link that is already stored, only
-/// the source table is checked.
+/// Returns an issue for each link to a text of the wrong source table, with a version that is too
+/// long for the field, or with an unknown placeholder. Fails with 404 if a text does not exist, or
+/// if the caller can see none of the resources that show it. For a link that is already stored,
+/// only the source table is checked.
 pub(crate) fn wrong_links(
     context: &mut Context<'_, '_>,
     links: &[TextLink<'_>],
@@ -521,8 +521,8 @@ impl CheckedText {
     ///
     /// Fails with 404 if the text does not exist, or if a limited caller may change none of the
     /// resources that show it. Fails with 403 if the caller may change only some of these
-    /// resources, or lacks a permission. Fails with 409 for a conflict with another resource, and
-    /// with 400 if the text does not have the form of every field that shows it.
+    /// resources, or lacks a permission. Fails with 409 for a conflict with another resource. Fails
+    /// with 400 if a field that shows the text requires another form.
     pub(crate) fn check_write(
         context: &mut Context<'_, '_>,
         id: Uuid,
@@ -661,9 +661,8 @@ fn shown_elsewhere() -> Reason {
     )
 }
 
-/// Returns whether resources that a limited caller may not change show the text as well. Fails with
-/// 404 if the caller may change none of the resources and an operation on translations writes the
-/// text.
+/// Returns whether a resource that the caller may not change shows the text, too. Fails with 404 if
+/// the caller may change none of the resources and an operation on translations writes the text.
 fn is_shown_elsewhere(
     context: &mut Context<'_, '_>,
     module: &dyn TextRules,

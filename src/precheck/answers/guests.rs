@@ -158,8 +158,8 @@ pub(super) fn merge_other_guests(
     Ok(merge_guest_fields(merging.saved, update))
 }
 
-/// Returns an issue for each item with the `id` of no saved guest, for each item that repeats the
-/// `id` of an earlier item, and for each `isRemoved` that removes no guest.
+/// Returns an issue for each item whose `id` no saved guest has, for each repeated `id`, and for
+/// each `isRemoved` that removes no guest.
 fn identity_issues(before: &[Value], items: &[Value]) -> Vec<Issue> {
     let mut seen_ids = HashSet::new();
     let mut issues = Vec::new();
@@ -399,7 +399,8 @@ pub fn guest_field_fault(
 
 /// Returns whether a text is a phone number. A number with a country code must fit the numbering
 /// plan of that country. A number without a country code must fit the plan of the organization's
-/// country, or at least have the form of a phone number, because guests come from any country.
+/// country, or at least have the form of a phone number. The form is enough, because guests come
+/// from any country.
 fn is_phone(text: &str, country: &str) -> bool {
     let is_international = ["+", "\u{ff0b}", "00"]
         .iter()
