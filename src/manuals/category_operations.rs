@@ -297,8 +297,8 @@ fn check_writable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the categories in `ids` that the caller may change: those under which no manual of a
-/// property outside the caller's access is filed.
+/// Returns the categories in `ids` that the caller may change: those without manuals of properties
+/// outside the caller's access.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());

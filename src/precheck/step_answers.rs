@@ -73,8 +73,8 @@ impl From<&Step> for WrittenStep {
     }
 }
 
-/// Returns the schema of a list of damage waivers. A waiver has the form in which the read of
-/// damage waivers returns it.
+/// Returns the schema of a list of damage waivers. A waiver has the form in which
+/// `listDamageWaivers` returns it.
 pub(super) fn damage_waivers(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({ "type": "array", "items": RecordKind::DamageWaiver.view_schema() })
 }

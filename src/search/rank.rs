@@ -99,8 +99,8 @@ struct SearchTerms {
 }
 
 impl Query {
-    /// Prepares a query. Returns `None` if nothing remains of the query after folding, because
-    /// every name would match.
+    /// Prepares a query. Returns `None` if nothing remains of the query after folding, because an
+    /// empty query would match every name.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Self::of_folded(fold(text))

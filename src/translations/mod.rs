@@ -6,7 +6,8 @@
 //! A write of an English text queues one translation job for each other language, in the same
 //! transaction (`queue.rs`). After the commit, the translator (`worker.rs`) claims the jobs, calls
 //! the provider (`provider.rs`) outside of any transaction, and writes the translations. A
-//! translation never overwrites a newer or hand-written text.
+//! translation never overwrites a newer text. It overwrites a hand-written text only if the write
+//! of the English text required this ([`OtherLanguages::Replace`]).
 
 mod audited;
 mod erased;
