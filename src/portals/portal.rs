@@ -110,10 +110,11 @@ engine::resource! {
         /// Default `true`.
         sent as bool, in precheckin;
 
-        /// Whether steps run in the fixed group order rather than by sortOrder alone.
+        /// Whether guests see steps in the fixed order of their types, rather than by `sortOrder`
+        /// alone.
         is_precheck_order_automatic: bool = true,
-        /// Whether steps run in the fixed order of their types, `sortOrder` deciding only within a
-        /// group. `false` runs them by `sortOrder` alone. Default `true`.
+        /// Whether guests see steps in the fixed order of their types, with `sortOrder` only within
+        /// a group. `false` orders all steps by `sortOrder` alone. Default `true`.
         sent as bool, in precheckin;
 
         /// Whether submitted pre-check-ins wait for staff to review them; `false` approves them at
