@@ -20,6 +20,7 @@ use vestibule::server::Server;
 
 use crate::support::node::Node;
 use crate::support::pebble::{Pebble, free_port};
+use crate::support::waiting::{in_time, wait_until_within};
 use crate::support::{choose_tls_provider, serve_flags};
 
 /// Time limit of events that take milliseconds on an idle machine.
@@ -89,9 +90,9 @@ async fn connect(
         .with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
-    TlsConnector::from(Arc::new(config))
-        .connect(ServerName::try_from(name.to_owned()).unwrap(), stream)
-        .await
+    let name = ServerName::try_from(name.to_owned()).unwrap();
+    let connector = TlsConnector::from(Arc::new(config));
+    in_time("the TLS handshake ends", connector.connect(name, stream)).await
 }
 
 /// Returns the certificate that the server presents to clients that connect to `name`.
@@ -105,11 +106,8 @@ async fn presented_certificate(
 }
 
 async fn until_logged(node: &Node, text: &str) {
-    let start = Instant::now();
-    while node.logged(text) == 0 {
-        assert!(start.elapsed() < SOON, "{text}: {:?}", node.lines(""));
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let event = format!("the node logs: {text}");
+    wait_until_within(SOON, &event, async || node.logged(text) > 0).await;
 }
 
 /// Returns a listener that acts as an authority: it accepts connections and never responds. Also

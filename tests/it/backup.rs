@@ -11,6 +11,8 @@ use serde_json::json;
 
 use crate::support::node::Node;
 use crate::support::s3::Bucket;
+use crate::support::server_process::wait_for_end;
+use crate::support::waiting::wait_until;
 
 fn backup(database_url: &str, file: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_vestibule"))
@@ -66,13 +68,14 @@ async fn a_backup_taken_during_writes_can_replace_the_database() {
         .collect();
     let written = || acknowledged.lock().unwrap().len();
     let reach = async |count: usize| {
-        while written() < count {
+        wait_until("the clients write more portals", async || {
             assert!(
                 writers.iter().all(|writer| !writer.is_finished()),
                 "a write failed"
             );
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+            written() >= count
+        })
+        .await;
     };
     reach(50).await;
     let before = acknowledged.lock().unwrap().clone();
@@ -249,7 +252,7 @@ async fn repeated_backups_under_load_are_restored_with_files() {
             .unwrap()
             .success()
     );
-    assert!(keeper.wait().unwrap().success());
+    assert!(wait_for_end(&mut keeper).success());
     writing.abort();
     let kept: Vec<String> = names_in(&sets)
         .into_iter()

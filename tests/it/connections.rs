@@ -14,6 +14,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use vestibule::server::Limits;
 
+use crate::support::waiting::{in_time, wait_until_within};
 use crate::support::{ApiResponse, App};
 
 /// Time limit of events that take milliseconds on an idle machine.
@@ -108,7 +109,7 @@ async fn ask_for(
     let request =
         Request::get(format!("http://x{path}")).header("authorization", format!("Bearer {token}"));
     let request = request.header("accept-encoding", coding).body(()).unwrap();
-    *send = send.clone().ready().await.unwrap();
+    *send = timeout(SOON, send.clone().ready()).await.unwrap().unwrap();
     let (answer, _) = send.send_request(request, true).unwrap();
     let answer = timeout(SOON, answer).await.unwrap().unwrap();
     assert_eq!(answer.status(), 200, "{path}");
@@ -249,11 +250,10 @@ async fn a_client_that_does_not_read_is_disconnected() {
     let asked = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(200);
     let mut stream = connect(&app, asked.as_bytes()).await;
     // The responses are larger than the kernel's buffers, and the client reads nothing.
-    let start = Instant::now();
-    while stream.write_all(b"\r\n").await.is_ok() {
-        assert!(start.elapsed() < SOON, "the connection ends");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    wait_until_within(SOON, "the connection ends", async || {
+        stream.write_all(b"\r\n").await.is_err()
+    })
+    .await;
     assert_eq!(health(&app).await, 200);
 }
 
@@ -303,12 +303,11 @@ async fn an_http2_client_that_reads_nothing_is_disconnected() {
             .await
             .unwrap();
     }
-    let start = Instant::now();
     let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
-    while stream.write_all(&ping).await.is_ok() {
-        assert!(start.elapsed() < SOON, "the connection ends");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    wait_until_within(SOON, "the connection ends", async || {
+        stream.write_all(&ping).await.is_err()
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -383,10 +382,10 @@ async fn the_outbound_buffer_is_bounded() {
     assert!(metrics.contains("\nvestibule_unsent_bytes 3"), "{metrics}");
     drop((stuck, send));
     connection.abort();
-    let start = Instant::now();
-    while app.api(&token).get("/portals").await.status != 200 {
-        assert!(start.elapsed() < SOON);
-    }
+    wait_until_within(SOON, "the outbound buffer has space again", async || {
+        app.api(&token).get("/portals").await.status == 200
+    })
+    .await;
     // A client that reads its responses never reaches the limit.
     for _ in 0..3 {
         app.api(&token).get("/payment-accounts").await.data();
@@ -418,16 +417,15 @@ async fn compressed_answers_count_with_their_uncompressed_size() {
         "/api/v1/payment-accounts?n=3",
     ];
     drop((stuck, send));
-    let start = Instant::now();
-    while app.server.service.outbound.bytes() > 0 {
-        assert!(start.elapsed() < SOON);
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    wait_until_within(SOON, "the outbound buffer is empty", async || {
+        app.server.service.outbound.bytes() == 0
+    })
+    .await;
     let mut answers = Vec::new();
     for path in asked {
         let request = Request::get(format!("http://x{path}"))
             .header("authorization", format!("Bearer {token}"));
-        other = other.ready().await.unwrap();
+        other = timeout(SOON, other.ready()).await.unwrap().unwrap();
         answers.push(
             other
                 .send_request(
@@ -610,7 +608,9 @@ async fn a_client_behind_a_trusted_proxy_has_its_own_limit() {
     for stream in &mut held {
         stream.write_all(b"12345678").await.unwrap();
         let mut answer = [0; 12];
-        stream.read_exact(&mut answer).await.unwrap();
+        in_time("the server responds", stream.read_exact(&mut answer))
+            .await
+            .unwrap();
         assert_eq!(&answer, b"HTTP/1.1 400");
     }
     drop(held);
@@ -639,7 +639,8 @@ async fn keep_alive_sets_how_long_a_connection_without_a_request_stays_open() {
             .unwrap();
         let start = std::time::Instant::now();
         let mut received = Vec::new();
-        tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut received)
+        let reading = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut received);
+        in_time("the server closes the connection", reading)
             .await
             .unwrap();
         let took = start.elapsed().as_millis();

@@ -16,13 +16,12 @@ use uuid::Uuid;
 use crate::support::authority::{Presents, TestAuthority};
 use crate::support::node::Node;
 use crate::support::raw_receiver::{Act, RawReceiver};
+use crate::support::waiting::{WAIT_LIMIT, wait_until};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
 
 /// Value of `--webhook-timeout`. A delivery's lease ends this time plus five seconds after the
 /// claim, even if the node that claimed the delivery was killed.
 const WEBHOOK_TIMEOUT: &str = "2s";
-/// Time limit within which all deliveries arrive after the last server has started.
-const ARRIVAL: Duration = Duration::from_secs(20);
 /// Maximum number of deliveries that a node sends to one receiver at the same time. After a kill,
 /// at most this number of deliveries arrive twice.
 const MAX_CONCURRENT_DELIVERIES: usize = 16;
@@ -53,7 +52,8 @@ struct Tenant {
 impl Tenant {
     /// Creates an organization with a property and a subscription for the receiver.
     async fn new(node: &Node, receiver: &RawReceiver) -> Self {
-        let (http, organization, property) = (Client::new(), new_id(), new_id());
+        let http = Client::builder().timeout(WAIT_LIMIT).build().unwrap();
+        let (organization, property) = (new_id(), new_id());
         let mut client = Self {
             http,
             organization,
@@ -229,26 +229,12 @@ impl SyncLoad {
     }
 }
 
-/// Waits until `holds` returns true. Panics after [`ARRIVAL`]; `what` describes the condition for
-/// the message.
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    assert!(
-        tokio::time::timeout(ARRIVAL, waiting).await.is_ok(),
-        "{what}: not within {ARRIVAL:?}"
-    );
-}
-
 /// Waits until the receiver has got an event about each of these records. A node finds the
 /// deliveries of a killed node only when it searches for due deliveries. New events start such a
 /// search, so this function syncs a reservation from time to time.
 async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknowledged: &[Uuid]) {
     let mut looks = 0_u32;
-    until("every acknowledged event arrives", async || {
+    wait_until("every acknowledged event arrives", async || {
         looks += 1;
         if looks.is_multiple_of(25) {
             client
@@ -308,7 +294,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
         let mut acknowledged = Vec::new();
         for round in 0..KILLS {
             let load = SyncLoad::start(&client, &[&node.base]);
-            until("the load gets going", async || load.count() > 0).await;
+            wait_until("the load gets going", async || load.count() > 0).await;
             tokio::time::sleep(random_delay(round)).await;
             node.kill();
             acknowledged.extend(load.end().await);
@@ -323,7 +309,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
             repeated(&attempts),
             attempts.len()
         );
-        until("an event has one delivery id", async || {
+        wait_until("an event has one delivery id", async || {
             receiver.seen.records().len() == receiver.seen.attempts().len()
         })
         .await;
@@ -365,7 +351,7 @@ async fn failures_are_counted_once_despite_kills() {
         let subscription = async || client.subscription(&node).await["consecutiveFailures"].clone();
         let quiet = authority.receiver(Presents::Right, ok()).await;
         let other = Tenant::new(&node, &quiet).await;
-        until("every delivery has failed", async || {
+        wait_until("every delivery has failed", async || {
             // Events of another organization make the node search for due deliveries. The search
             // also finds the deliveries of a killed node.
             other.reservations(&node.base, 1).await.unwrap();
@@ -409,14 +395,14 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
 
     // Although both nodes look for deliveries, the receiver gets each delivery once.
     let load = SyncLoad::start(&client, &[&one.base, &two.base]);
-    until("the load gets going", async || load.count() >= 100).await;
+    wait_until("the load gets going", async || load.count() >= 100).await;
     let acknowledged = load.end().await;
     all_arrive(&client, &two, &receiver, &acknowledged).await;
     let attempts = receiver.seen.attempts();
     assert_eq!(repeated(&attempts), 0, "of {}", attempts.len());
 
     let load = SyncLoad::start(&client, &[&one.base, &two.base]);
-    until("the load gets going again", async || load.count() >= 20).await;
+    wait_until("the load gets going again", async || load.count() >= 20).await;
     tokio::time::sleep(random_delay(0)).await;
     one.kill();
     let acknowledged = load.end().await;
@@ -451,7 +437,7 @@ async fn a_retry_is_sent_after_its_pause_without_other_activity() {
         for round in 1..=3 {
             let start = std::time::Instant::now();
             client.reservations(&node.base, 1).await.unwrap();
-            until("five attempts are made", async || {
+            wait_until("five attempts are made", async || {
                 receiver.seen.count() == round * ALL_ATTEMPTS
             })
             .await;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::http_server::{HttpServer, Reply, response};
+use crate::support::waiting::wait_until;
 use crate::support::{ApiResponse, App, Org, new_id, on_both, on_both_with};
 
 const KEY: &str = "device-key";
@@ -364,9 +365,10 @@ async fn a_command_to_a_silent_connector_times_out(app: App, connector: Connecto
         let (api, path) = (api.clone(), path.clone());
         tokio::spawn(async move { api.post_with_key(&path, "k", json!({})).await })
     };
-    while connector.server.requests().is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    wait_until("the command reaches the connector", async || {
+        !connector.server.requests().is_empty()
+    })
+    .await;
     // While the command runs, the key is in use on every node, but other requests of the
     // organization are not delayed.
     api.post_with_key(&path, "k", json!({})).await.error(409);

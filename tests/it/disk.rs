@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::node::Node;
+use crate::support::waiting::wait_until;
 use crate::support::{Api, ApiResponse};
 
 /// Source of a library that is loaded before the C library. While a file with a certain name
@@ -127,9 +127,8 @@ async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
     });
     // No other write is in the commit of the first write. When that commit waits for the disk, the
     // library creates the file `waits`.
-    while !disk.path("waits").exists() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let waits = disk.path("waits");
+    wait_until("the commit waits for the disk", async || waits.exists()).await;
     let waiting = tokio::spawn({
         let api = api.clone();
         async move { create(&api, "Behind it").await }
@@ -144,13 +143,14 @@ async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
     );
     disk.end("hangs");
     // A repeated request gets the outcome as soon as the first request has ended.
-    let again = loop {
-        let again = create(&api, "In the commit").await;
-        if again.status != 409 && again.status != 503 {
-            break again;
+    let mut again = create(&api, "In the commit").await;
+    wait_until("the outcome of the first request is known", async || {
+        if again.status == 409 || again.status == 503 {
+            again = create(&api, "In the commit").await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
+        again.status != 409 && again.status != 503
+    })
+    .await;
     assert_eq!(
         (again.status, again.header("idempotency-replayed")),
         (201, Some("true")),

@@ -10,6 +10,7 @@ use store::{Error, Migrations, Statement, Store, Transaction};
 
 use crate::support::middle_box::{LostMessage, MiddleBox};
 use crate::support::node::Node;
+use crate::support::waiting::{WAIT_LIMIT, block_until};
 use crate::support::{Api, ApiResponse, postgres};
 
 /// Time limit of a response: the guaranteed five seconds, and half a second for a busy machine.
@@ -280,7 +281,9 @@ async fn a_demoted_server_is_not_used_until_writes_are_possible() {
                     .unwrap()
                     .get::<_, String>(0)
             };
-            while seen() != is_demoted {}
+            block_until("the server has reloaded its settings", || {
+                seen() == is_demoted
+            });
         })
     };
     demote("on").await.unwrap();
@@ -475,7 +478,10 @@ async fn work_that_exceeds_its_time_limit_is_rolled_back() {
     });
     let late = late.await;
     assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
-    assert!(received.recv().unwrap(), "no further statement");
+    assert!(
+        received.recv_timeout(WAIT_LIMIT).unwrap(),
+        "no further statement"
+    );
     let late = store
         .write_within(limit, move |tx| {
             insert(tx, "c").map(|_| std::thread::sleep(limit))

@@ -2,20 +2,18 @@
 //! the files at the same time.
 
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
 
 use engine::uploads::folder;
 use tokio::sync::oneshot;
 
 use crate::files::uploads;
 use crate::support::App;
+use crate::support::waiting::{WAIT_LIMIT, block_until, in_time, wait_until};
 
 /// Number of files to remove.
 const COUNT: usize = 40;
 /// Index of the row that another transaction locks.
 const LOCKED: usize = 20;
-/// Time limit for the sweep to reach the locked row.
-const SOON: Duration = Duration::from_secs(10);
 
 /// A node that waits for a row has locked only rows with smaller keys, so two nodes never deadlock.
 #[tokio::test(flavor = "multi_thread")]
@@ -45,19 +43,19 @@ async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
         let lock = "select 1 from file_removal where key = $1 for update";
         assert_eq!(transaction.query(lock, &[&held]).unwrap().len(), 1);
         locked.send(()).unwrap();
-        is_let_go.recv().unwrap();
+        is_let_go
+            .recv_timeout(2 * WAIT_LIMIT)
+            .expect("a sweep waits for the locked row");
     });
-    is_locked.await.unwrap();
+    in_time("the row is locked", is_locked).await.unwrap();
     let url = app.database_url.clone();
     let observer = tokio::task::spawn_blocking(move || {
         let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
         let waiting = "select 1 from pg_stat_activity where datname = current_database() and \
             wait_event_type = 'Lock'";
-        let start = Instant::now();
-        while client.query(waiting, &[]).unwrap().is_empty() {
-            assert!(start.elapsed() < SOON, "no sweep waits for the note");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        block_until("a sweep waits for the locked row", || {
+            !client.query(waiting, &[]).unwrap().is_empty()
+        });
         let free = "select key from file_removal order by key for update skip locked";
         let rows = client.query(free, &[]).unwrap();
         let_go.send(()).unwrap();
@@ -66,13 +64,13 @@ async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
     let ((), free) = tokio::join!(app.server.sweep_once(), observer);
     assert_eq!(free.unwrap(), &keys[LOCKED + 1..]);
     holder.await.unwrap();
-    let start = Instant::now();
     let remaining = async || {
         let text = "select count(*) from file_removal";
         app.query(text, Vec::new(), |row| row.get::<i64>(0)).await[0]
     };
-    while remaining().await > 0 {
-        assert!(start.elapsed() < SOON, "the notes are deleted");
+    wait_until("the sweeps delete every row", async || {
         app.server.sweep_once().await;
-    }
+        remaining().await == 0
+    })
+    .await;
 }

@@ -15,7 +15,8 @@ use uuid::Uuid;
 use crate::support::house::{House, id};
 use crate::support::node::Node;
 use crate::support::s3::Bucket;
-use crate::support::{ApiResponse, App, new_id, on_both, reservation};
+use crate::support::waiting::{in_time, wait_until};
+use crate::support::{ApiResponse, App, http_client, new_id, on_both, reservation};
 
 const JPEG: &[u8] = b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport";
 const PDF: &[u8] = b"%PDF-1.7 a visa";
@@ -804,7 +805,12 @@ async fn a_stay_may_have_two_uploads_at_once(app: App) {
             .unwrap();
         // The server sends `100 Continue` once it has admitted the upload.
         let mut reported = [0; 25];
-        stream.read_exact(&mut reported).await.unwrap();
+        in_time(
+            "the server admits the upload",
+            stream.read_exact(&mut reported),
+        )
+        .await
+        .unwrap();
         assert!(
             reported.starts_with(b"HTTP/1.1 100 "),
             "{}",
@@ -819,9 +825,10 @@ async fn a_stay_may_have_two_uploads_at_once(app: App) {
     let theirs = neighbour.step("document_upload", json!({})).await;
     upload(&neighbour, theirs, "a.jpg", None, JPEG).await.data();
     drop(slow);
-    while upload(&house, step, "a.jpg", None, JPEG).await.status != 201 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    wait_until("another upload is admitted", async || {
+        upload(&house, step, "a.jpg", None, JPEG).await.status == 201
+    })
+    .await;
     wait_for_files(&app, 2).await;
 }
 
@@ -975,7 +982,7 @@ async fn files_can_be_stored_in_a_bucket() {
         node.base,
         link["token"].as_str().unwrap()
     );
-    let http = reqwest::Client::new();
+    let http = http_client();
     let send = |content: &[u8]| {
         let body = form(&[("file", Some("a.pdf"), content)]);
         ApiResponse::of(

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::house::{House, guest, id};
+use crate::support::waiting::in_time_within;
 use crate::support::{ApiResponse, App, new_id, on_both};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
@@ -259,6 +260,7 @@ async fn old_guest_changes_are_swept_in_batches(app: App) {
 async fn a_reader_sees_every_change_once_while_two_nodes_write() {
     const STAYS: usize = 8;
     const MESSAGES: usize = 20;
+    const READ_LIMIT: Duration = Duration::from_secs(120);
     let Some(app) = App::on_postgres(&[]).await else {
         return;
     };
@@ -312,6 +314,7 @@ async fn a_reader_sees_every_change_once_while_two_nodes_write() {
         }
         seen
     };
-    let ((), seen) = tokio::join!(write, read);
+    let both = async { tokio::join!(write, read) };
+    let ((), seen) = in_time_within(READ_LIMIT, "the reader sees every change", both).await;
     assert_eq!(seen, (1..=STAYS * MESSAGES).collect::<Vec<_>>());
 }

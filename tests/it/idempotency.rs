@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 
+use crate::support::waiting::{WAIT_LIMIT, in_time};
 use crate::support::{ApiResponse, App, on_both};
 
 on_both!(a_retry_gets_the_first_answer);
@@ -287,7 +288,7 @@ async fn replays_do_not_wait_for_writes_of_another_node() {
             )
             .unwrap();
         locked.0.send(()).unwrap();
-        waits.1.recv().unwrap();
+        waits.1.recv_timeout(WAIT_LIMIT).expect("the write is sent");
         let waiting = "select 1 from pg_stat_activity where datname = current_database() and \
             wait_event_type = 'Lock'";
         let start = Instant::now();
@@ -304,16 +305,23 @@ async fn replays_do_not_wait_for_writes_of_another_node() {
                 .unwrap();
         }
         has_waited.0.send(()).unwrap();
-        release.1.recv().unwrap();
+        release
+            .1
+            .recv_timeout(2 * WAIT_LIMIT)
+            .expect("the other requests end");
     });
-    locked.1.await.unwrap();
+    in_time("the organization is locked", locked.1)
+        .await
+        .unwrap();
     let under_way = json!({ "name": "Under way" });
     let first = tokio::spawn({
         let (api, body) = (api.clone(), under_way.clone());
         async move { api.post_with_key("/portals", "under way", body).await }
     });
     waits.0.send(()).unwrap();
-    has_waited.1.await.unwrap();
+    in_time("the write waits for the lock", has_waited.1)
+        .await
+        .unwrap();
     let again = elsewhere.api(api.token.as_deref().unwrap());
     assert_eq!(
         again

@@ -13,6 +13,7 @@ use vestibule::server::Limits;
 use crate::support::App;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 use crate::support::node::Node;
+use crate::support::waiting::in_time;
 
 /// Time limit of a response, even on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
@@ -25,7 +26,10 @@ async fn post(app: &App, path: &str, token: &str, announced: usize, sent: usize)
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     // The server may respond and close the connection before it has read everything.
-    stream.write_all(&vec![b' '; sent]).await.ok();
+    let body = vec![b' '; sent];
+    in_time("the server reads the body", stream.write_all(&body))
+        .await
+        .ok();
     stream
 }
 

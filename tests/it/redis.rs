@@ -14,13 +14,12 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use crate::support::node::Node;
 use crate::support::redis::Redis;
+use crate::support::waiting::wait_until;
 use crate::support::{ApiResponse, new_id, postgres};
 
 const DOWN: &str = "Redis does not answer";
 const BACK: &str = "Redis answers again";
 const FALLBACKS: &str = "vestibule_rate_limit_fallback_total";
-/// Time limit of waits that may take long on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Starts two nodes that share one database and one Redis.
 async fn two_nodes(redis: &Redis, per_minute: u32) -> Option<[Node; 2]> {
@@ -49,14 +48,6 @@ async fn fallbacks(node: &Node) -> u64 {
         .find_map(|line| line.strip_prefix(FALLBACKS))
         .unwrap_or_else(|| panic!("{metrics}"));
     line.trim().parse().unwrap()
-}
-
-async fn until(what: &str, holds: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }
 
 /// Sends three times as many requests as the limit allows, to both nodes at once. Checks that both
@@ -182,14 +173,14 @@ async fn without_redis_each_node_counts_requests_locally() {
         assert!(fallbacks(node).await >= 6);
     }
     for node in &nodes {
-        until("the loss is said", || {
+        wait_until("the node logs the loss", async || {
             node.logged(DOWN) == node.logged(BACK) + 1
         })
         .await;
     }
     redis.restart();
     for node in &nodes {
-        until("the return is said", || {
+        wait_until("the node logs the return", async || {
             node.logged(DOWN) == node.logged(BACK)
         })
         .await;
@@ -224,7 +215,7 @@ async fn an_unresponsive_redis_does_not_fail_or_block_requests() {
     assert!(waited < 100, "{waited} of 200 waited");
     assert!(fallbacks(&node).await >= 200);
     redis.signal("-CONT");
-    until("the return is said", || {
+    wait_until("the node logs the return", async || {
         node.logged(BACK) > 0 && node.logged(DOWN) == node.logged(BACK)
     })
     .await;

@@ -21,6 +21,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use vestibule::server::Limits;
 
 use crate::support::node::Node;
+use crate::support::waiting::{in_time_within, wait_until_within};
 use crate::support::{ApiResponse, App, choose_tls_provider};
 
 /// Time limit of events that take milliseconds on an idle machine.
@@ -90,8 +91,8 @@ async fn connect(base: &str, connector: &TlsConnector) -> TlsStream<TcpStream> {
     let stream = TcpStream::connect(base.trim_start_matches("https://"))
         .await
         .unwrap();
-    connector
-        .connect(ServerName::try_from("localhost").unwrap(), stream)
+    let handshake = connector.connect(ServerName::try_from("localhost").unwrap(), stream);
+    in_time_within(SOON, "the TLS handshake ends", handshake)
         .await
         .unwrap()
 }
@@ -248,7 +249,10 @@ async fn client_hello() -> Vec<u8> {
     let hears = async {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut hello = vec![0; 4096];
-        let count = stream.read(&mut hello).await.unwrap();
+        let reading = stream.read(&mut hello);
+        let count = in_time_within(SOON, "the client sends its first message", reading)
+            .await
+            .unwrap();
         hello.truncate(count);
         hello
     };
@@ -404,11 +408,7 @@ async fn sighup_reloads_the_certificate() {
     let mut connected = connect(&node.base, &connector(&[&first])).await;
     let hang_up = async |reported: &str, count: usize| {
         node.signal("-HUP");
-        let began = Instant::now();
-        while node.logged(reported) < count {
-            assert!(began.elapsed() < SOON, "{reported}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        wait_until_within(SOON, reported, async || node.logged(reported) >= count).await;
     };
     let second = files.renew();
     hang_up("reloaded the TLS certificate", 1).await;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::house::with;
 use super::server_process::ServerProcess;
-use super::{ApiResponse, new_id, reservation};
+use super::{ApiResponse, http_client, new_id, reservation};
 
 /// A running `vestibule demo`.
 pub struct Demo {
@@ -59,7 +59,7 @@ impl Demo {
         });
         Self {
             _process: process,
-            http: Client::new(),
+            http: http_client(),
             printed_values,
         }
     }

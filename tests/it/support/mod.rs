@@ -24,6 +24,7 @@ pub mod s3;
 pub mod server_process;
 pub mod sql;
 pub mod standby;
+pub mod waiting;
 
 use std::time::Duration;
 
@@ -41,6 +42,9 @@ use vestibule::server::{Limits, Server};
 use self::pgbouncer::PgBouncer;
 
 pub const PLATFORM_KEY: &str = "pk_test";
+
+/// Time limit of a response for which the request sets no limit itself.
+const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
 /// Makes two tests of a function that takes an `App`: one on SQLite and one on PostgreSQL. Flags of
 /// the server follow the name of the function: `on_both!(name, "--timezone=UTC");`.
@@ -239,7 +243,7 @@ impl App {
             base,
             clock,
             database_url,
-            http: Client::new(),
+            http: http_client(),
             _directory: directory,
             _pooler: None,
         }
@@ -342,6 +346,11 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
         panic!("the arguments contain `serve`")
     };
     flags
+}
+
+/// Returns a client whose requests fail if they have no response after [`RESPONSE_LIMIT`].
+pub fn http_client() -> Client {
+    Client::builder().timeout(RESPONSE_LIMIT).build().unwrap()
 }
 
 pub fn new_id() -> Uuid {

@@ -10,7 +10,7 @@ use strum::VariantArray;
 use tempfile::NamedTempFile;
 
 use super::server_process::{ServerProcess, serve};
-use super::{Api, PLATFORM_KEY, new_id};
+use super::{Api, PLATFORM_KEY, http_client, new_id};
 
 /// A running `vestibule serve`, killed when dropped.
 pub struct Node {
@@ -36,7 +36,7 @@ impl Node {
             process,
             base,
             log,
-            http: Client::new(),
+            http: http_client(),
         }
     }
 

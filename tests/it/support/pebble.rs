@@ -5,7 +5,6 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use reqwest::{Certificate, Client};
@@ -16,9 +15,8 @@ use tempfile::TempDir;
 
 use super::choose_tls_provider;
 use super::left_out::leave_out;
+use super::waiting::block_until;
 
-/// Time limit of the wait until a program listens on its port.
-const START: Duration = Duration::from_secs(10);
 /// Lifetime of issued certificates in seconds: 90 days.
 const LIFETIME: u32 = 90 * 24 * 3_600;
 
@@ -157,9 +155,7 @@ pub fn free_port() -> u16 {
 }
 
 fn wait_for(port: u16) {
-    let start = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(start.elapsed() < START, "nothing listens on port {port}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    block_until(&format!("a program listens on port {port}"), || {
+        TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
 }

@@ -3,12 +3,12 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
 use super::postgres::{is_root, unprivileged};
+use super::waiting::block_until;
 
 /// A running PgBouncer in front of one database, killed when dropped.
 pub struct PgBouncer {
@@ -116,11 +116,8 @@ fn run(program: &str, settings: &Path, port: u16) -> Option<Child> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    while process.try_wait().unwrap().is_none() {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Some(process);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    None
+    block_until("pgbouncer listens or ends", || {
+        TcpStream::connect(("127.0.0.1", port)).is_ok() || process.try_wait().unwrap().is_some()
+    });
+    process.try_wait().unwrap().is_none().then_some(process)
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use store::{Error, Share, Store, WORK_LIMIT};
 use tokio::task::JoinHandle;
 
+use super::waiting::{WAIT_LIMIT, in_time};
+
 /// Maximum number of attempts of a test to get several writes into one commit. On a busy machine, a
 /// write may enter the queue too late for the commit.
 pub const ATTEMPTS: usize = 20;
@@ -27,16 +29,19 @@ pub async fn hold(store: &Store, share: Share) -> (Sender<()>, JoinHandle<Result
         };
         store.write_for(share, WORK_LIMIT, work).await
     });
-    tokio::task::spawn_blocking(move || has_begun.recv())
+    tokio::task::spawn_blocking(move || has_begun.recv_timeout(WAIT_LIMIT))
         .await
         .unwrap()
-        .unwrap();
+        .expect("the write begins");
     (open, running_write)
 }
 
 /// Waits until `count` writes are queued.
 pub async fn until_queued(store: &Store, count: usize) {
-    while store.load().queued < count {
-        tokio::task::yield_now().await;
-    }
+    let are_queued = async {
+        while store.load().queued < count {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time("the writes are queued", are_queued).await;
 }

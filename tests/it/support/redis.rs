@@ -8,6 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
+use super::waiting::block_until;
 
 /// A running Redis that stores nothing on disk, killed when dropped.
 pub struct Redis {
@@ -113,13 +114,10 @@ fn run(port: u16, directory: &TempDir) -> Option<Child> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    while process.try_wait().unwrap().is_none() {
-        if answers(port) {
-            return Some(process);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    None
+    block_until("redis-server answers or ends", || {
+        answers(port) || process.try_wait().unwrap().is_some()
+    });
+    process.try_wait().unwrap().is_none().then_some(process)
 }
 
 fn answers(port: u16) -> bool {

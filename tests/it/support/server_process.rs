@@ -3,8 +3,14 @@
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
+use super::waiting::PAUSE;
 use super::{PLATFORM_KEY, choose_tls_provider};
+
+/// Time limit of a process to print its address, or to end after a signal.
+const PROCESS_LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns a command that starts a server on this database, with the tests' platform key. The
 /// server listens on a free port unless `flags` name an address. It has no rate limits except those
@@ -37,6 +43,21 @@ pub fn serve_by(program: impl AsRef<OsStr>, database_url: &str, flags: &[&str]) 
     command
 }
 
+/// Waits until a process has ended. Kills the process and panics if it does not end in time.
+pub fn wait_for_end(process: &mut Child) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = process.try_wait().unwrap() {
+            return status;
+        }
+        if start.elapsed() > PROCESS_LIMIT {
+            process.kill().ok();
+            panic!("the process did not end within {PROCESS_LIMIT:?}");
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
 /// A running server, killed when dropped.
 pub struct ServerProcess {
     child: Child,
@@ -60,12 +81,13 @@ impl ServerProcess {
             output.read_line(&mut line).unwrap();
             line.trim()
                 .strip_prefix("listening on ")
-                .unwrap_or_else(|| panic!("{line:?}"))
+                .unwrap_or_else(|| panic!("the server prints no address, but {line:?}"))
                 .to_owned()
         })
     }
 
     /// Runs a command, and reads its standard output until `read` has found the server's address.
+    /// Kills the process if that takes too long. `read` then reaches the end of the output.
     pub fn start_reading(
         command: &mut Command,
         log: impl Into<Stdio>,
@@ -74,7 +96,20 @@ impl ServerProcess {
         choose_tls_provider();
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let base = read(&mut output);
+        let watched = &mut child;
+        let base = std::thread::scope(|scope| {
+            let (done, is_done) = mpsc::channel();
+            scope.spawn(move || {
+                // If `read` panics, `done` is dropped and this thread kills the process at once.
+                if is_done.recv_timeout(PROCESS_LIMIT).is_err() {
+                    watched.kill().ok();
+                }
+            });
+            let base = read(&mut output);
+            done.send(())
+                .expect("the process prints its address in time");
+            base
+        });
         Self {
             child,
             base,
@@ -121,7 +156,7 @@ impl ServerProcess {
 
     /// Waits until the process has ended.
     pub fn wait(&mut self) -> ExitStatus {
-        self.child.wait().unwrap()
+        wait_for_end(&mut self.child)
     }
 
     /// Returns the exit status of the process, if the process has ended.

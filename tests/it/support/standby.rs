@@ -1,13 +1,13 @@
 //! A PostgreSQL standby of the tests' cluster, with streaming replication.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use super::postgres::{
     OPTIONS, binaries, is_root, on_a_free_port, stop_with_this_process, unprivileged,
 };
+use super::waiting::block_until;
 
 /// A running standby. When the test process ends, the standby is stopped.
 pub struct Standby {
@@ -96,11 +96,9 @@ impl Standby {
     /// them.
     pub fn pause(&self) {
         query_text(&self.database_url, "select pg_wal_replay_pause()::text");
-        let start = Instant::now();
-        while query_text(&self.database_url, "select pg_get_wal_replay_pause_state()") != "paused" {
-            assert!(start.elapsed() < Duration::from_secs(10));
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        block_until("the standby pauses the replay", || {
+            query_text(&self.database_url, "select pg_get_wal_replay_pause_state()") == "paused"
+        });
     }
 
     /// Resumes the replay.
@@ -114,14 +112,10 @@ impl Standby {
         let named = "alter system set synchronous_standby_names = 'standby'";
         client.execute(named, &[]).unwrap();
         query_text(&self.primary, "select pg_reload_conf()::text");
-        let (state, began) = (
-            "select sync_state from pg_stat_replication where application_name = 'standby'",
-            Instant::now(),
-        );
-        while query_text(&self.primary, state) != "sync" {
-            assert!(began.elapsed() < Duration::from_secs(20));
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let state = "select sync_state from pg_stat_replication where application_name = 'standby'";
+        block_until("the standby is synchronous", || {
+            query_text(&self.primary, state) == "sync"
+        });
     }
 
     /// Promotes the standby to a primary.
@@ -135,17 +129,10 @@ impl Standby {
     /// Waits until the standby has replayed everything that the primary has written.
     pub fn until_caught_up(&self) {
         let written = query_text(&self.primary, "select pg_current_wal_lsn()::text");
-        let (asked, began) = (
-            format!("select (pg_last_wal_replay_lsn() >= '{written}'::pg_lsn)::text"),
-            Instant::now(),
-        );
-        while query_text(&self.database_url, &asked) != "true" {
-            assert!(
-                began.elapsed() < Duration::from_secs(20),
-                "the standby does not follow"
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let asked = format!("select (pg_last_wal_replay_lsn() >= '{written}'::pg_lsn)::text");
+        block_until("the standby catches up", || {
+            query_text(&self.database_url, &asked) == "true"
+        });
     }
 }
 
