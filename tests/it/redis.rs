@@ -1,7 +1,6 @@
 //! Tests of rate limits that several nodes share in Redis, and of these limits while Redis is
 //! unavailable (rules: limits#rate-limits).
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -14,6 +13,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use crate::support::node::Node;
 use crate::support::redis::Redis;
+use crate::support::server_process::{output_of, serve};
 use crate::support::waiting::wait_until;
 use crate::support::{ApiResponse, new_id, postgres};
 
@@ -256,18 +256,7 @@ fn an_invalid_redis_url_is_reported_without_its_password() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", directory.path().join("never.db").display());
-        let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args([
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--database-url",
-                &database,
-                "--redis-url",
-                url,
-            ])
-            .output()
-            .unwrap();
+        let output = output_of(&mut serve(&database, &["--redis-url", url]));
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{message}");
         assert!(

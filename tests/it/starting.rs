@@ -1,61 +1,31 @@
 //! Tests of the settings of the binary, and of the first lines of its log.
 
 use std::path::Path;
-use std::process::Command;
+use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::server_process::ServerProcess;
+use crate::support::node::Node;
+use crate::support::server_process::{output_of, serve_in};
+use crate::support::waiting::wait_until_within;
 use crate::support::{Api, ApiResponse, PLATFORM_KEY, new_id, postgres};
 
-/// A server that runs in a separate directory.
-struct Started {
-    process: ServerProcess,
-    base: String,
-    log: std::path::PathBuf,
-}
-
-impl Started {
-    /// Starts the binary in a directory with these environment variables.
-    fn within(directory: &Path, variables: &[(&str, &str)]) -> Self {
-        let log = directory.join("log");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
-        command
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .current_dir(directory)
-            .envs(variables.iter().copied());
-        let file = std::fs::File::create(&log).unwrap();
-        let process = ServerProcess::start_with_log(&mut command, file);
-        let base = process.base.clone();
-        Self { process, base, log }
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap()
-    }
-
-    fn platform(&self) -> Api {
-        Api::at(&format!("{}/platform/v1", self.base), PLATFORM_KEY)
-    }
+/// Starts a server in a directory with these environment variables.
+fn start(directory: &Path, variables: &[(&str, &str)]) -> Node {
+    Node::run(&mut serve_in(directory, variables))
 }
 
 /// Starts the binary with environment variables that it refuses. Returns the error message.
 fn refusal(directory: &Path, variables: &[(&str, &str)]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-        .arg("serve")
-        .current_dir(directory)
-        .env("VESTIBULE_LISTEN", "127.0.0.1:0")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
+    let output = output_of(&mut serve_in(directory, variables));
     assert!(!output.status.success(), "{variables:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
 /// Uploads a file as a guest of a new organization. Returns the status.
-async fn upload(started: &Started) -> u16 {
+async fn upload(started: &Node) -> u16 {
     let platform = started.platform();
     let organization = format!("/organizations/{}", new_id());
     let put = async |rest: &str, body| {
@@ -163,7 +133,7 @@ async fn uploads_are_stored_beside_the_database_in_every_notation_of_its_url() {
             ("VESTIBULE_DATABASE_URL", url),
             ("VESTIBULE_PLATFORM_KEY", PLATFORM_KEY),
         ];
-        let started = Started::within(directory.path(), &variables);
+        let started = start(directory.path(), &variables);
         assert_eq!(upload(&started).await, 201, "{url}: {}", started.log());
         assert!(directory.path().join("guest.db").is_file(), "{url}");
         let uploads = directory.path().join("guest.db.uploads");
@@ -177,7 +147,7 @@ async fn uploads_are_stored_beside_the_database_in_every_notation_of_its_url() {
         drop(started);
         let absolute = format!("sqlite://{}", whole.join("guest.db").display());
         let variables = [("VESTIBULE_DATABASE_URL", absolute.as_str())];
-        let again = Started::within(directory.path(), &variables);
+        let again = start(directory.path(), &variables);
         assert!(again.log().contains("\"is_new\":false"), "{}", again.log());
     }
 }
@@ -201,7 +171,7 @@ async fn blanks_around_the_value_of_a_setting_are_ignored() {
         ),
         ("VESTIBULE_TRUSTED_PROXY", " 10.0.0.1, fd00::/8\n"),
     ];
-    let started = Started::within(directory.path(), &variables);
+    let started = start(directory.path(), &variables);
     let organization = new_id();
     let path = format!("/organizations/{organization}");
     let platform = started.platform();
@@ -329,7 +299,7 @@ async fn a_misspelt_variable_is_a_warning_that_names_the_setting() {
         ("VESTIBULE_DATABASE_URL", "sqlite:a.db"),
         ("VESTIBULE_PLATFROM_KEY", "pk_secret"),
     ];
-    let started = Started::within(directory.path(), &variables);
+    let started = start(directory.path(), &variables);
     let log = started.log();
     assert!(
         log.contains("VESTIBULE_PLATFROM_KEY is not a setting"),
@@ -391,7 +361,7 @@ async fn a_postgres_role_with_three_connections_is_served_with_a_warning() {
         ("VESTIBULE_DATABASE_CONNECTIONS", "16"),
         ("VESTIBULE_PLATFORM_KEY", PLATFORM_KEY),
     ];
-    let started = Started::within(directory.path(), &variables);
+    let started = start(directory.path(), &variables);
     let log = started.log();
     assert!(
         log.contains("allows fewer connections") && log.contains("\"allowed\":3"),
@@ -413,24 +383,22 @@ async fn a_second_interrupt_ends_the_process_at_once() {
     use tokio::io::AsyncWriteExt as _;
     let directory = TempDir::new().unwrap();
     let variables = [("VESTIBULE_DATABASE_URL", "sqlite:a.db")];
-    let mut started = Started::within(directory.path(), &variables);
+    let mut started = start(directory.path(), &variables);
     // The client does not finish this request, so the process does not end at the first signal.
     let address = started.base.trim_start_matches("http://").to_owned();
     let mut slow = tokio::net::TcpStream::connect(&address).await.unwrap();
     slow.write_all(b"POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\na")
         .await
         .unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    started.process.signal("-INT");
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    started.process.signal("-INT");
-    let start = std::time::Instant::now();
-    let status = loop {
-        if let Some(status) = started.process.try_wait() {
-            break status;
-        }
-        assert!(start.elapsed() < std::time::Duration::from_secs(1));
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    };
-    assert_eq!(status.code(), Some(130));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    started.signal("-INT");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    started.signal("-INT");
+    wait_until_within(
+        Duration::from_secs(1),
+        "the process ends at the second signal",
+        async || !started.is_running(),
+    )
+    .await;
+    assert_eq!(started.wait().code(), Some(130));
 }

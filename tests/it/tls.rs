@@ -21,6 +21,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use vestibule::server::Limits;
 
 use crate::support::node::Node;
+use crate::support::server_process::{output_of, serve};
 use crate::support::waiting::{in_time_within, wait_until_within};
 use crate::support::{ApiResponse, App, choose_tls_provider};
 
@@ -342,18 +343,8 @@ async fn shutdown_over_tls_completes_running_requests() {
 fn refusal(flags: &[String]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite:{}", directory.path().join("t.db").display());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
-    let output = command
-        .args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--database-url",
-            &database,
-        ])
-        .args(flags)
-        .output()
-        .unwrap();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let output = output_of(&mut serve(&database, &flags));
     assert!(!output.status.success());
     let text = String::from_utf8(output.stderr).unwrap();
     text.lines()
@@ -445,9 +436,7 @@ async fn sighup_reloads_the_certificate() {
 
     // The certificate file is a named pipe without a writer. The server does not wait for a writer.
     std::fs::remove_file(files.certificate()).unwrap();
-    let piped = std::process::Command::new("mkfifo")
-        .arg(files.certificate())
-        .status();
+    let piped = Command::new("mkfifo").arg(files.certificate()).status();
     assert!(piped.unwrap().success());
     hang_up("is not a regular file", 1).await;
     assert_eq!(shown().await, second);

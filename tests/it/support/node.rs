@@ -1,7 +1,7 @@
 //! Runs `vestibule serve` as a process, for tests that kill, freeze or configure a real process.
 
 use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 
 use engine::access::Permission;
 use reqwest::{Client, Method};
@@ -27,10 +27,15 @@ impl Node {
 
     /// Starts the binary with these flags and environment variables.
     pub fn start_with(database_url: &str, flags: &[&str], environment: &[(&str, PathBuf)]) -> Self {
-        let log = NamedTempFile::new().unwrap();
         let mut command = serve(database_url, flags);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
-        let process = ServerProcess::start_with_log(&mut command, log.reopen().unwrap());
+        Self::run(&mut command)
+    }
+
+    /// Runs a command that starts a server.
+    pub fn run(command: &mut Command) -> Self {
+        let log = NamedTempFile::new().unwrap();
+        let process = ServerProcess::start_with_log(command, log.reopen().unwrap());
         let base = process.base.clone();
         Self {
             process,
@@ -126,10 +131,15 @@ impl Node {
             .find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
     }
 
+    /// Returns the whole log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log.path()).unwrap()
+    }
+
     /// Returns the lines of the log that contain the text `what`.
     pub fn lines(&self, what: &str) -> Vec<String> {
-        let log = std::fs::read_to_string(self.log.path()).unwrap();
-        log.lines()
+        self.log()
+            .lines()
             .filter(|line| line.contains(what))
             .map(str::to_owned)
             .collect()
@@ -137,9 +147,6 @@ impl Node {
 
     /// Returns how often the text `what` occurs in the log.
     pub fn logged(&self, what: &str) -> usize {
-        std::fs::read_to_string(self.log.path())
-            .unwrap()
-            .matches(what)
-            .count()
+        self.log().matches(what).count()
     }
 }

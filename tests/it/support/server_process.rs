@@ -2,14 +2,15 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::waiting::PAUSE;
 use super::{PLATFORM_KEY, choose_tls_provider};
 
-/// Time limit of a process to print its address, or to end after a signal.
+/// Time limit of a process to print its address, to refuse its settings, or to end after a signal.
 const PROCESS_LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns a command that starts a server on this database, with the tests' platform key. The
@@ -41,6 +42,31 @@ pub fn serve_by(program: impl AsRef<OsStr>, database_url: &str, flags: &[&str]) 
         }
     }
     command
+}
+
+/// Returns a command that starts a server in this directory. The environment variables set the
+/// database and everything else; unless they name an address, the server listens on a free port.
+pub fn serve_in(directory: &Path, variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
+    command
+        .arg("serve")
+        .current_dir(directory)
+        .env("VESTIBULE_LISTEN", "127.0.0.1:0")
+        .envs(variables.iter().copied());
+    command
+}
+
+/// Runs a command until it ends, and returns its exit status and its output. Panics if the command
+/// does not end, for example because a server accepts settings that it should refuse. The output
+/// must fit into a pipe.
+pub fn output_of(command: &mut Command) -> Output {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_end(&mut child);
+    child.wait_with_output().unwrap()
 }
 
 /// Waits until a process has ended. Kills the process and panics if it does not end in time.
