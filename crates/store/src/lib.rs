@@ -210,7 +210,7 @@ impl Store {
 
     async fn read_any(&self, share: Share, work: AnyWork) -> Outcome {
         let span = info_span!(target: SPANS, "read from the database");
-        let work = self.max_work.of(within(span.clone(), work));
+        let work = self.max_work.of(share, within(span.clone(), work));
         let read = async {
             match &self.backend {
                 Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
@@ -245,7 +245,7 @@ impl Store {
             return None;
         };
         let span = info_span!(target: SPANS, "read from a replica");
-        let work = self.max_work.of(within(span.clone(), work));
+        let work = self.max_work.of(None, within(span.clone(), work));
         postgres.read_from_replica(work).instrument(span).await
     }
 
@@ -280,7 +280,7 @@ impl Store {
 
     async fn write_any(&self, share: Share, limit: Duration, work: AnyWork) -> Outcome {
         let span = info_span!(target: SPANS, "write to the database");
-        let work = self.max_work.of(within(span.clone(), work));
+        let work = self.max_work.of(share, within(span.clone(), work));
         let written = async {
             match &self.backend {
                 Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
@@ -341,6 +341,16 @@ impl Store {
     )]
     pub fn max_work(&self) -> WorkCount {
         self.max_work.take()
+    }
+
+    /// Does the same as [`Store::max_work`], but leaves out transactions without a share, which are
+    /// mostly background work. Each method resets only its own maxima.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "a caller may only want to reset the maxima"
+    )]
+    pub fn max_work_of_shares(&self) -> WorkCount {
+        self.max_work.take_of_shares()
     }
 
     /// Returns how many connections work now, and how many operations wait for one.

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! The maximum is used because background work runs small transactions between the reset and the
-//! reading.
+//! reading. `max_work_of_shares` leaves out transactions without a share, such as the dispatcher's
+//! search for due deliveries. A test that compares two counts uses this method.
 //!
 //! A test measures a list twice, with few and with many rows in the table. The number of statements
 //! must be the same in both. On SQLite, `instructions` must grow no faster than the number of
@@ -21,8 +22,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::Transaction;
 use crate::job::Work;
+use crate::{Share, Transaction};
 
 /// The work that a transaction has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,9 +38,16 @@ pub struct WorkCount {
     pub instructions: u64,
 }
 
-/// The maximum of each number of a [`WorkCount`]. Two maxima may come from different transactions.
+/// The maxima of all transactions, and of those on behalf of a share.
 #[derive(Debug, Default)]
 pub(crate) struct MaxWork {
+    all: Maxima,
+    of_shares: Maxima,
+}
+
+/// The maximum of each number of a [`WorkCount`]. Two maxima may come from different transactions.
+#[derive(Debug, Default)]
+struct Maxima {
     statements: AtomicU64,
     rows: AtomicU64,
     instructions: AtomicU64,
@@ -47,17 +55,35 @@ pub(crate) struct MaxWork {
 
 impl MaxWork {
     /// Wraps work so that its [`WorkCount`] is recorded in these maxima when the work has ended.
-    pub(crate) fn of<T, E>(self: &Arc<Self>, work: impl Work<T, E>) -> impl Work<T, E> {
+    pub(crate) fn of<T, E>(
+        self: &Arc<Self>,
+        share: Share,
+        work: impl Work<T, E>,
+    ) -> impl Work<T, E> {
         let max_work = self.clone();
         move |transaction: &mut Transaction<'_>| {
             let outcome = work(transaction);
-            max_work.record(transaction.work);
+            max_work.all.record(transaction.work);
+            if share.is_some() {
+                max_work.of_shares.record(transaction.work);
+            }
             outcome
         }
     }
 
-    /// Returns the maxima and resets them.
+    /// Returns the maxima of all transactions and resets them.
     pub(crate) fn take(&self) -> WorkCount {
+        self.all.take()
+    }
+
+    /// Returns the maxima of the transactions on behalf of a share and resets them.
+    pub(crate) fn take_of_shares(&self) -> WorkCount {
+        self.of_shares.take()
+    }
+}
+
+impl Maxima {
+    fn take(&self) -> WorkCount {
         let take = |number: &AtomicU64| number.swap(0, Ordering::Relaxed);
         WorkCount {
             statements: take(&self.statements),
