@@ -278,7 +278,9 @@ async fn lists_in_manuals_and_steps_are_bounded(app: App) {
             {
                 "ruleCategory": "booking_source",
                 "sourceRuleType": "all_except_selected",
-                "excludedBookingSources": (0..count).map(|number| number.to_string()).collect::<Vec<_>>(),
+                "excludedBookingSources": (0..count)
+                    .map(|number| number.to_string())
+                    .collect::<Vec<_>>(),
             },
         ])
     };

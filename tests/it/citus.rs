@@ -155,8 +155,10 @@ insert into later (organization_id, id) select id, id from organization;
         drop(store::Store::open_with(&url, &select(&|_| true, Some(later)), &options).unwrap());
         let mut count = |sql: &str| client.query_one(sql, &[]).unwrap().get::<_, i64>(0);
         assert_eq!(count("select count(*) from later"), 1);
-        let is_sharded = "select count(*) from pg_dist_partition where logicalrelid in ('later'::regclass, 'webhook_due'::regclass)
-            and colocationid = (select colocationid from pg_dist_partition where logicalrelid = 'organization'::regclass)";
+        let is_sharded = "select count(*) from pg_dist_partition where logicalrelid in \
+            ('later'::regclass, 'webhook_due'::regclass)
+            and colocationid = (select colocationid from pg_dist_partition \
+            where logicalrelid = 'organization'::regclass)";
         assert_eq!(count(is_sharded), 2);
         assert_eq!(
             count("select pg_relation_size('later')"),

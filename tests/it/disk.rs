@@ -20,8 +20,14 @@ const DISK: &str = r#"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-static int is_there(const char *name) { const char *path = getenv(name); return path && access(path, F_OK) == 0; }
-static void note(const char *name) { const char *path = getenv(name); if (path) close(open(path, O_CREAT | O_WRONLY, 0600)); }
+static int is_there(const char *name) {
+    const char *path = getenv(name);
+    return path && access(path, F_OK) == 0;
+}
+static void note(const char *name) {
+    const char *path = getenv(name);
+    if (path) close(open(path, O_CREAT | O_WRONLY, 0600));
+}
 static int ask(const char *name, int file) {
     while (is_there("VESTIBULE_TEST_HANGS")) { note("VESTIBULE_TEST_WAITS"); usleep(1000); }
     if (is_there("VESTIBULE_TEST_FAILS")) { errno = EIO; return -1; }

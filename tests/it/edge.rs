@@ -406,7 +406,8 @@ async fn integers_may_be_written_with_a_zero_fraction(app: App) {
     let org = app.org().await;
     let flat = org.property(None, &[]).await;
     let text = format!(
-        "{{\"records\":[{{\"kind\":\"instruction\",\"id\":\"{}\",\"data\":{{\"scopeId\":\"{flat}\",\"title\":\"I\",\"position\":1.0}}}}]}}",
+        "{{\"records\":[{{\"kind\":\"instruction\",\"id\":\"{}\",\
+            \"data\":{{\"scopeId\":\"{flat}\",\"title\":\"I\",\"position\":1.0}}}}]}}",
         crate::support::new_id()
     );
     let request = app

@@ -121,7 +121,11 @@ impl Dice {
             "maxLos": if self.roll(2) == 0 { 1000 } else { min_los + self.roll(4) },
             "leadTimeMinDays": earliest,
             "leadTimeMaxDays": latest,
-            "inclusionType": self.one_of(&[Value::Null, json!("all_except_selected"), json!("only_selected")]),
+            "inclusionType": self.one_of(&[
+                Value::Null,
+                json!("all_except_selected"),
+                json!("only_selected"),
+            ]),
             "excludedSources": self.one_of(&channels),
             "includedSourcesReturning": self.one_of(&channels),
             "isReturningGuestExcluded": self.roll(4) == 0,

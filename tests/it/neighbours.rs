@@ -30,7 +30,8 @@ store::statements! {
     DEFER_REFERENCES = "pragma defer_foreign_keys = 1";
     /// Inserts a text of an organization that does not exist. The commit fails because of this row.
     INSERT_ORPHAN = "insert into translation
-        (organization_id, id, source_table, created_at, updated_at) values (?1, ?1, 'manual', 0, 0)";
+        (organization_id, id, source_table, created_at, updated_at) \
+        values (?1, ?1, 'manual', 0, 0)";
 }
 
 /// Creates the same member and the same app in two organizations.

@@ -321,16 +321,22 @@ async fn a_number_that_would_lose_digits_is_refused_with_its_path(app: App) {
     let api = org.key().await;
     let id = new_id();
     let sync = |fields: &str| {
-        let body = format!(
-            r#"{{"records": [{{"kind": "property", "id": "{id}", "data": {{"name": "F", "timezone": "Europe/Madrid", "country": "ES", {fields}}}}}]}}"#
-        );
+        let data =
+            format!(r#"{{"name": "F", "timezone": "Europe/Madrid", "country": "ES", {fields}}}"#);
+        let body =
+            format!(r#"{{"records": [{{"kind": "property", "id": "{id}", "data": {data}}}]}}"#);
         let request = app
             .http
             .post(format!("{}/platform/v1{}", app.base, org.path("/sync")))
             .bearer_auth(crate::support::PLATFORM_KEY);
         async move { ApiResponse::of(request.body(body)).await }
     };
-    let refused = sync(r#""big": 12345678901234567890123, "f": 0.1000000000000000055511151231257827, "list": [1.5, {"deep": -9007199254740993.25}], "latitude": 41.000000000000000000000001"#).await;
+    let too_precise = concat!(
+        r#""big": 12345678901234567890123, "f": 0.1000000000000000055511151231257827, "#,
+        r#""list": [1.5, {"deep": -9007199254740993.25}], "#,
+        r#""latitude": 41.000000000000000000000001"#,
+    );
+    let refused = sync(too_precise).await;
     assert_eq!(refused.status, 400);
     assert_eq!(
         refused.issues(),
@@ -340,7 +346,10 @@ async fn a_number_that_would_lose_digits_is_refused_with_its_path(app: App) {
         refused.body["error"]["details"]["issues"][0]["message"],
         "has more digits than can be stored; send it as a string"
     );
-    let kept = r#""big": 18446744073709551615, "low": -9223372036854775808, "f": 0.30000000000000004, "latitude": 41.385063812345677"#;
+    let kept = concat!(
+        r#""big": 18446744073709551615, "low": -9223372036854775808, "#,
+        r#""f": 0.30000000000000004, "latitude": 41.385063812345677"#,
+    );
     sync(kept).await.data();
     let read = || async { api.get("/properties").await.data()[0].clone() };
     let first = read().await;

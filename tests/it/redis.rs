@@ -97,7 +97,12 @@ async fn assert_shared_exactly(nodes: &[Node; 2], limit: u32) {
 fn the_redis_script_agrees_with_the_local_rate_limit() {
     let Some(redis) = Redis::start() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let step = prop_oneof![4 => 0..5_000_000_u64, 1 => Just(0), 1 => Just(1_000_000), 1 => Just(60_000_000)];
+    let step = prop_oneof![
+        4 => 0..5_000_000_u64,
+        1 => Just(0),
+        1 => Just(1_000_000),
+        1 => Just(60_000_000),
+    ];
     let sequence = (prop::collection::vec(step, 1..150), 0..20_u32, 0..5_u32);
     let mut runner = TestRunner::new(Config {
         cases: 64,

@@ -44,11 +44,17 @@ const DOCUMENTS: [(&str, &str); 26] = [
     ),
     (
         "guest_file",
-        r#"{ "name": "id.pdf", "contentType": "application/pdf", "size": 4, "documentType": "passport" }"#,
+        concat!(
+            r#"{ "name": "id.pdf", "contentType": "application/pdf", "size": 4, "#,
+            r#""documentType": "passport" }"#,
+        ),
     ),
     (
         "precheckin",
-        r#"{ "decidedAt": "2026-11-21T09:30:00.000Z", "decidedBy": "key", "message": "Again?", "keptStepIds": [] }"#,
+        concat!(
+            r#"{ "decidedAt": "2026-11-21T09:30:00.000Z", "decidedBy": "key", "#,
+            r#""message": "Again?", "keptStepIds": [] }"#,
+        ),
     ),
     ("manual", include_str!("fixtures/0.1.0/manual.json")),
     (
@@ -89,16 +95,26 @@ const DOCUMENTS: [(&str, &str); 26] = [
     ),
     (
         "portal_preview",
-        r#"{ "portalId": "0192f0c1-0000-7000-8000-000000000001", "propertyId": null, "checkIn": "2026-12-11", "language": "fr", "isInactiveIncluded": true }"#,
+        concat!(
+            r#"{ "portalId": "0192f0c1-0000-7000-8000-000000000001", "propertyId": null, "#,
+            r#""checkIn": "2026-12-11", "language": "fr", "isInactiveIncluded": true }"#,
+        ),
     ),
     (
         "oauth_grant",
-        r#"{ "permissions": ["view_tasks"], "resource": "api", "redirectUri": "https://client.example/cb", "challenge": "x" }"#,
+        concat!(
+            r#"{ "permissions": ["view_tasks"], "resource": "api", "#,
+            r#""redirectUri": "https://client.example/cb", "challenge": "x" }"#,
+        ),
     ),
     (
         "audit_log",
-        r#"{ "actorKind": "api_key", "operation": "updatePortal", "target": { "type": "portal", "id": null, "name": "Casa" },
-            "changes": [{ "field": "name", "before": "Mar", "after": "Casa" }], "requestId": "0192f0c1-0000-7000-8000-000000000001" }"#,
+        concat!(
+            r#"{ "actorKind": "api_key", "operation": "updatePortal", "#,
+            r#""target": { "type": "portal", "id": null, "name": "Casa" },
+            "changes": [{ "field": "name", "before": "Mar", "after": "Casa" }], "#,
+            r#""requestId": "0192f0c1-0000-7000-8000-000000000001" }"#,
+        ),
     ),
     (
         "record.custom_field",
@@ -106,9 +122,14 @@ const DOCUMENTS: [(&str, &str); 26] = [
     ),
     (
         "calendar_feed",
-        r#"{ "channel": "airbnb", "ambiguous": "hold", "lastFetchedAt": "2026-11-21T09:00:00.000Z", "lastAttemptAt": "2026-11-21T09:30:00.000Z",
-            "lastError": { "code": "timed_out", "message": "Nothing came." }, "consecutiveFailures": 1, "etag": "a", "skippedCount": 1,
+        concat!(
+            r#"{ "channel": "airbnb", "ambiguous": "hold", "#,
+            r#""lastFetchedAt": "2026-11-21T09:00:00.000Z", "#,
+            r#""lastAttemptAt": "2026-11-21T09:30:00.000Z",
+            "lastError": { "code": "timed_out", "message": "Nothing came." }, "#,
+            r#""consecutiveFailures": 1, "etag": "a", "skippedCount": 1,
             "warnings": [{ "uid": "a", "problem": "It has no end." }] }"#,
+        ),
     ),
 ];
 

@@ -246,9 +246,10 @@ async fn a_number_that_would_lose_digits_rejects_only_its_record(app: App) {
     let org = app.org().await;
     let api = org.key().await;
     let (one, two) = (new_id(), new_id());
+    let long = r#"{"name": "Long", "n": 12345678901234567890123}"#;
     let body = format!(
         r#"{{"onInvalid": "skip", "records": [
-            {{"kind": "tag", "id": "{one}", "data": {{"name": "Long", "n": 12345678901234567890123}}}},
+            {{"kind": "tag", "id": "{one}", "data": {long}}},
             {{"kind": "tag", "id": "{two}", "data": {{"name": "Short", "n": 1}}}}]}}"#
     );
     let request = app

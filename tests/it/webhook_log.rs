@@ -922,8 +922,8 @@ async fn every_subscribable_event_is_described(app: App) {
         assert!(failures.is_empty(), "{}: {failures:?}", event.as_ref());
         // The list of event types and the OpenAPI document contain the same schema for each
         // event.
-        let body = &document["webhooks"][event.as_ref()]["post"]["requestBody"]["content"]["application/json"]
-            ["schema"];
+        let operation = &document["webhooks"][event.as_ref()]["post"];
+        let body = &operation["requestBody"]["content"]["application/json"]["schema"];
         let meant = |schema: &Value| match schema["$ref"].as_str() {
             Some(place) => document.pointer(&place[1..]).unwrap().clone(),
             None => schema.clone(),

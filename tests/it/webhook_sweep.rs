@@ -44,7 +44,8 @@ store::statements! {
         when exists (select 1 from webhook_delivery where subscription_id = old.id)
         begin select raise(abort, 'its log goes first'); end";
     /// The function of the trigger [`LOG_GOES_FIRST_ON_POSTGRES`].
-    REFUSE_ON_POSTGRES = "create function log_goes_first() returns trigger language plpgsql as $$ begin
+    REFUSE_ON_POSTGRES = "create function log_goes_first() returns trigger language plpgsql as \
+        $$ begin
             if exists (select 1 from webhook_delivery
             where subscription_id = old.id) then raise 'its log goes first'; end if;
             return old;

@@ -36,7 +36,8 @@ const BIG_PHOTO: &str = "
     const canvas = document.createElement('canvas');
     canvas.width = canvas.height = 2200;
     const context = canvas.getContext('2d'), noise = context.createImageData(2200, 2200);
-    for (let place = 0; place < noise.data.length; place += 65536) crypto.getRandomValues(noise.data.subarray(place, place + 65536));
+    for (let place = 0; place < noise.data.length; place += 65536) \
+        crypto.getRandomValues(noise.data.subarray(place, place + 65536));
     for (let place = 3; place < noise.data.length; place += 4) noise.data[place] = 255;
     context.putImageData(noise, 0, 0);
     return new Promise((done) => canvas.toBlob((blob) => {

@@ -12,7 +12,10 @@ use crate::support::house::{House, guest, id, with};
 use crate::support::{ApiResponse, App, reservation};
 
 /// A PNG of one pixel.
-const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PICTURE: &str = concat!(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+);
 
 /// Check-in and check-out dates of stays before, during and after today. The tests' clock starts in
 /// the morning of 21 November 2026.
@@ -361,7 +364,8 @@ async fn step_fields(house: &House<'_>, step_type: &str) -> Value {
 async fn manuals(house: &House<'_>) -> Vec<Uuid> {
     let prose = "## Bins\n\nTake them *down*, see [the map](https://map.example).\n\n1. Glass\n2. \
         Paper\n\n| Day | Bin |\n|---|---|\n| Monday | Glass \
-        |\n\n`aVeryLongWordThatDoesNotEndBeforeTheScreenOfASmallPhoneDoesSoThatItHasToBeBrokenSomewhere`";
+        |\n\n`aVeryLongWordThatDoesNotEndBeforeTheScreenOfASmallPhone\
+        DoesSoThatItHasToBeBrokenSomewhere`";
     let heading = house
         .api
         .post("/portal-manual-categories", json!({ "title": "At home" }))

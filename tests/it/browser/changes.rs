@@ -237,7 +237,11 @@ async fn values_are_accepted_as_guests_type_them() {
         window.resize(PHONE).await;
         open(window, &house, &format!("/steps/{details}")).await;
         let typed = [
-            ("phone", "+\u{0669}\u{0666}\u{0666}\u{0665}\u{0660}\u{0661}\u{0662}\u{0663}\u{0664}\u{0665}\u{0666}\u{0667}"),
+            (
+                "phone",
+                "+\u{0669}\u{0666}\u{0666}\u{0665}\u{0660}\u{0661}\
+                    \u{0662}\u{0663}\u{0664}\u{0665}\u{0666}\u{0667}",
+            ),
             ("email", "ada@example.com\u{200b}"),
         ];
         fill(window, &typed).await;
@@ -275,12 +279,25 @@ async fn values_are_accepted_as_guests_type_them() {
         assert_eq!(house.step_view(details, "en").await["answers"], kept);
 
         // The step requires no name, so a last name without a first name makes it complete.
-        let usual = house.step("your_details", json!({ "nickname": "Usual" })).await;
+        let usual = house
+            .step("your_details", json!({ "nickname": "Usual" }))
+            .await;
         open(window, &house, &format!("/steps/{usual}")).await;
-        fill(window, &[("firstName", ""), ("lastName", "Teresa"), ("email", "t@example.com")]).await;
+        fill(
+            window,
+            &[
+                ("firstName", ""),
+                ("lastName", "Teresa"),
+                ("email", "t@example.com"),
+            ],
+        )
+        .await;
         press(window, SAVE).await;
         let saved = house.step_view(usual, "en").await;
-        assert_eq!((&saved["isComplete"], &saved["answers"]["lastName"]), (&json!(true), &json!("Teresa")));
+        assert_eq!(
+            (&saved["isComplete"], &saved["answers"]["lastName"]),
+            (&json!(true), &json!("Teresa"))
+        );
     })
     .await;
 }

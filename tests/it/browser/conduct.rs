@@ -102,7 +102,8 @@ async fn closed_manuals_are_visible_in_print() {
                 casa.stay(DURING, json!({})).await
             ))
             .await;
-        let hidden = "return [...document.querySelectorAll('main details[id^=manual-]')].filter((it) => [...it.children].slice(1)
+        let hidden = "return [...document.querySelectorAll('main details[id^=manual-]')]\
+            .filter((it) => [...it.children].slice(1)
             .some((part) => !part.checkVisibility() ||
                 !part.getBoundingClientRect().height)).map((it) => it.innerText)";
         assert_ne!(window.run(hidden).await, json!([]), "there are closed ones");
@@ -128,12 +129,15 @@ async fn controls_have_a_border_in_forced_colours() {
             window
                 .go(&format!("{}/stay/{token}{rest}?language=en", app.base))
                 .await;
-            let bare = window.run("return [...document.querySelectorAll('button, .button, input, textarea, select')].filter((it) => {
+            let bare = window.run(
+                "return [...document.querySelectorAll('button, .button, input, \
+                textarea, select')].filter((it) => {
                     const { display, borderTopStyle, borderTopWidth } = getComputedStyle(it);
                     const hasOwn = ['checkbox', 'radio', 'hidden', 'file'].includes(it.type);
                     return !hasOwn && display !== 'none' && (borderTopStyle === 'none' ||
                         !parseFloat(borderTopWidth));
-                }).map((it) => it.outerHTML.slice(0, 120))");
+                }).map((it) => it.outerHTML.slice(0, 120))",
+            );
             assert_eq!(bare.await, Value::Array(Vec::new()), "{rest}");
         }
     })

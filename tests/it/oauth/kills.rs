@@ -131,7 +131,8 @@ impl NodeHouse {
     async fn grant_state(&self, code: &str) -> Option<(bool, i64, i64)> {
         let text = "select exchanged_at is not null,
             (select count(*) from oauth_refresh_token r where r.grant_id = g.id),
-            (select count(*) from access_token t where t.grant_id = g.id) from oauth_grant g where code_hash = ?1";
+            (select count(*) from access_token t where t.grant_id = g.id) \
+            from oauth_grant g where code_hash = ?1";
         let hash = Value::Bytes(access::hash(code));
         self.database
             .query(text, vec![hash], |row| {

@@ -360,7 +360,8 @@ async fn invisible_characters_are_removed_from_values(app: App) {
     let step = house.step("your_details", required).await;
     let sent = json!({
         "firstName": "Ada",
-        "phone": "+\u{0669}\u{0666}\u{0666}\u{0665}\u{0660}\u{0661}\u{0662}\u{0663}\u{0664}\u{0665}\u{0666}\u{0667}",
+        "phone": "+\u{0669}\u{0666}\u{0666}\u{0665}\u{0660}\u{0661}\
+            \u{0662}\u{0663}\u{0664}\u{0665}\u{0666}\u{0667}",
         "email": "ada@example.com\u{200b}",
         "documentNumber": " \u{ff11}\u{ff12}X\u{ad}3 ",
         "postalCode": "\u{0967}\u{0968}\u{a0}3",

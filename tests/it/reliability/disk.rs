@@ -80,7 +80,10 @@ const NO_FSYNC: &str = r#"
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-static int is_broken(void) { const char *path = getenv("VESTIBULE_TEST_BROKEN"); return path && access(path, F_OK) == 0; }
+static int is_broken(void) {
+    const char *path = getenv("VESTIBULE_TEST_BROKEN");
+    return path && access(path, F_OK) == 0;
+}
 static int ask(const char *name, int file) {
     if (is_broken()) { errno = EIO; return -1; }
     return ((int (*)(int))dlsym(RTLD_NEXT, name))(file);

@@ -73,7 +73,8 @@ impl CalendarHost {
 pub fn event(uid: &str, from: &str, until: &str, more: &str) -> String {
     let more = more.replace('\n', "\r\n");
     format!(
-        "BEGIN:VEVENT\r\nUID:{uid}\r\nDTSTAMP:20261120T120000Z\r\nDTSTART;VALUE=DATE:{from}\r\nDTEND;VALUE=DATE:{until}\r\n{more}\r\nEND:VEVENT\r\n"
+        "BEGIN:VEVENT\r\nUID:{uid}\r\nDTSTAMP:20261120T120000Z\r\n\
+            DTSTART;VALUE=DATE:{from}\r\nDTEND;VALUE=DATE:{until}\r\n{more}\r\nEND:VEVENT\r\n"
     )
 }
 

@@ -65,7 +65,8 @@ impl PatroniPair {
         let members = NAMES.map(|name| PatroniMember::start(directory.path(), name, store, &bin));
         let [one, two] = members.each_ref().map(|member| member.port);
         let database_url = format!(
-            "postgres://vestibule@127.0.0.1:{one},127.0.0.1:{two}/postgres?target_session_attrs=read-write"
+            "postgres://vestibule@127.0.0.1:{one},127.0.0.1:{two}/postgres\
+                ?target_session_attrs=read-write"
         );
         let pair = Self {
             database_url,
@@ -233,7 +234,10 @@ impl PatroniMember {
         std::fs::create_dir(&home).unwrap();
         let settings = json!({
             "scope": "vestibule", "name": name,
-            "restapi": { "listen": format!("127.0.0.1:{api}"), "connect_address": format!("127.0.0.1:{api}") },
+            "restapi": {
+                "listen": format!("127.0.0.1:{api}"),
+                "connect_address": format!("127.0.0.1:{api}"),
+            },
             // With the newer interface (`etcd3`), Patroni 3.0 sometimes uses outdated data from its
             // cache and then assigns no standby.
             "etcd": { "host": format!("127.0.0.1:{store}") },
@@ -245,14 +249,21 @@ impl PatroniMember {
                     // Zero means that Patroni does not wait for a killed server to restart if
                     // another server can take over.
                     "primary_start_timeout": 0,
-                    "postgresql": { "use_pg_rewind": true, "use_slots": true, "parameters": { "max_connections": 200, "wal_log_hints": "on" } },
+                    "postgresql": {
+                        "use_pg_rewind": true, "use_slots": true,
+                        "parameters": { "max_connections": 200, "wal_log_hints": "on" },
+                    },
                 },
                 "initdb": [{ "encoding": "UTF8" }, { "locale": "C" }],
             },
             "postgresql": {
-                "listen": format!("127.0.0.1:{port}"), "connect_address": format!("127.0.0.1:{port}"),
+                "listen": format!("127.0.0.1:{port}"),
+                "connect_address": format!("127.0.0.1:{port}"),
                 "data_dir": home.join("data"), "bin_dir": bin, "pgpass": home.join("pgpass"),
-                "authentication": { "superuser": { "username": "vestibule" }, "replication": { "username": "vestibule" } },
+                "authentication": {
+                    "superuser": { "username": "vestibule" },
+                    "replication": { "username": "vestibule" },
+                },
                 "parameters": { "unix_socket_directories": home, "shared_buffers": "64MB" },
                 "pg_hba": ["local all all trust", "host all all 127.0.0.1/32 trust", "host \
                     replication all 127.0.0.1/32 trust"],

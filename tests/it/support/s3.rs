@@ -125,14 +125,17 @@ async fn answer(State(shared): State<Arc<Mutex<BucketState>>>, request: Request<
             inside
                 .objects
                 .insert(key, done.into_values().flatten().collect());
-            xml("<CompleteMultipartUploadResult><ETag>\"whole\"</ETag></CompleteMultipartUploadResult>".into())
+            let completed = "<CompleteMultipartUploadResult><ETag>\"whole\"</ETag>\
+                </CompleteMultipartUploadResult>";
+            xml(completed.into())
         }
         (Method::POST, ..) if query.contains_key("uploads") => {
             inside.calls.push("begin");
             inside.uploads += 1;
             let upload = inside.uploads;
             xml(format!(
-                "<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>"
+                "<InitiateMultipartUploadResult><UploadId>{upload}</UploadId>\
+                    </InitiateMultipartUploadResult>"
             ))
         }
         (Method::POST, ..) if query.contains_key("delete") => {
@@ -168,7 +171,10 @@ async fn answer(State(shared): State<Arc<Mutex<BucketState>>>, request: Request<
                 .iter()
                 .map(|(key, bytes)| {
                     let size = bytes.len();
-                    format!("<Contents><Key>{key}</Key><LastModified>2026-11-21T09:30:00.000Z</LastModified><Size>{size}</Size></Contents>")
+                    format!(
+                        "<Contents><Key>{key}</Key><LastModified>2026-11-21T09:30:00.000Z\
+                            </LastModified><Size>{size}</Size></Contents>"
+                    )
                 })
                 .collect();
             let next = page

@@ -46,12 +46,14 @@ impl App {
     /// whether the column may be null.
     pub async fn columns(&self) -> Vec<(String, String, String, bool)> {
         let text = if self.database_url.starts_with("sqlite:") {
-            "select t.name, c.name, c.type, c.\"notnull\" = 0 from sqlite_master t join pragma_table_xinfo(t.name) c
+            "select t.name, c.name, c.type, c.\"notnull\" = 0 from sqlite_master t \
+                join pragma_table_xinfo(t.name) c
                 where t.type = 'table' and c.hidden = 0 order by t.name, c.cid"
         } else {
             "select table_name::text, column_name::text, data_type::text,
                 is_nullable = 'YES' from information_schema.columns
-                where table_schema = current_schema() and is_generated = 'NEVER' and table_name not like 'citus%' order by table_name, ordinal_position"
+                where table_schema = current_schema() and is_generated = 'NEVER' \
+                and table_name not like 'citus%' order by table_name, ordinal_position"
         };
         self.query(text, Vec::new(), |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
