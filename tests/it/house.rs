@@ -246,8 +246,8 @@ fn engine_http_and_delivery_name_no_concept_of_the_service() {
     assert_eq!(results, [""; 0]);
 }
 
-/// A change of a text compiles the crate `texts` and the crates above it. It is the lowest crate, so
-/// a change of other code never compiles it.
+/// A change of a text compiles the crate `texts` and the crates that depend on it. `texts` depends
+/// on no crate, so a change of other code never compiles it.
 #[test]
 fn texts_depends_on_no_crate() {
     let manifest = std::fs::read_to_string(root().join("crates/texts/Cargo.toml")).unwrap();

@@ -233,9 +233,9 @@ async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
                 json!("16.1 · good"),
                 "how well it can be read"
             );
-            // A member has typed a text. The browser warns when another form of the page is submitted,
-            // because the text would be lost. It does not warn when the form with the text is
-            // submitted.
+            // A member has typed a text. The browser warns when another form of the page is
+            // submitted, because the text would be lost. It does not warn when the form with the
+            // text is submitted.
             go(&format!("/categories/{}", things.category)).await;
             let guarded = "const field = document.getElementById('title'); field.value = 'x';
                 field.dispatchEvent(new Event('input', { bubbles: true }));
@@ -248,8 +248,8 @@ async fn the_script_adds_previews_colour_pickers_and_unsaved_warnings() {
             return [typed, searched, asks()]";
             assert_eq!(window.run(guarded).await, json!([true, true, false]));
             let errors: Vec<String> = window.console_errors().await;
-            // Chromium logs an error that it blocked the `beforeunload` prompt, because no user gesture
-            // happened on the page.
+            // Chromium logs an error that it blocked the `beforeunload` prompt, because no user
+            // gesture happened on the page.
             let errors: Vec<_> = errors
                 .iter()
                 .filter(|complaint| !complaint.contains("beforeunload"))
