@@ -1,6 +1,6 @@
 //! Tests of the house rules of the source: no module imports a higher one, the engine contains no
-//! word of the domain, one function reads each setting, and every test that the documentation names
-//! exists.
+//! word of the domain, one function reads each setting, no line of the tests is too wide, and every
+//! test that the documentation names exists.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,12 @@ const WORDS: [&str; 10] = [
     "review",
     "reviews",
 ];
+
+/// Maximum number of characters of a line of Rust.
+const MAX_WIDTH: usize = 100;
+
+/// The folders whose lines have at most [`MAX_WIDTH`] characters.
+const NARROW: [&str; 1] = ["tests"];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder)
@@ -317,6 +323,27 @@ fn one_function_reads_each_setting_url_and_address() {
             );
         }
     }
+}
+
+/// rustfmt does not format a function that contains a wide string or comment, so it does not find
+/// wide lines itself.
+#[test]
+fn no_line_is_wider_than_100_characters() {
+    let mut results = Vec::new();
+    for path in NARROW
+        .iter()
+        .flat_map(|folder| sources(&root().join(folder)))
+    {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (index, line) in text.lines().enumerate() {
+            let width = line.chars().count();
+            if width > MAX_WIDTH {
+                let (path, number) = (path.display(), index + 1);
+                results.push(format!("{path}:{number} has {width} characters"));
+            }
+        }
+    }
+    assert_eq!(results, [""; 0]);
 }
 
 /// docs/explanation/reliability.md names a test for each guarantee. This test fails if such a test
