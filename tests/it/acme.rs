@@ -28,8 +28,8 @@ const SOON: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 const NAME: &str = "guests.example";
 
-/// The files of one server whose host name is [`NAME`], and an ACME authority that validates the
-/// server's challenges on its port.
+/// The directory and the port of one server with the host name [`NAME`], and an ACME authority. To
+/// validate the host name, the authority connects to this port.
 struct Machine {
     pebble: Pebble,
     port: u16,
@@ -75,8 +75,8 @@ impl Machine {
     }
 }
 
-/// Opens a TLS connection to `name`. The client trusts the certificate `root` and offers the ALPN
-/// protocols `protocols`.
+/// Opens a TLS connection to a port on loopback. The client asks for the host name `name`, trusts
+/// only the root certificate `root`, and offers the ALPN protocols `protocols`.
 async fn connect(
     port: u16,
     name: &str,

@@ -35,11 +35,12 @@ const UNAUDITED: [&str; 7] = [
     "sync",
 ];
 
-/// Operation names of entries that the pages and OAuth endpoints write. No operation of the
-/// interfaces has these names.
+/// Values of `operation` in audit entries about sign-ins and OAuth. No operation of an interface
+/// has these names.
 const WITHOUT_OPERATION: [&str; 4] = ["allowApp", "revokeToken", "signIn", "signOut"];
 
-/// Operations that need a device connector. The tests in `devices` check their entries.
+/// Operations that need a device connector. The tests in `devices` check the audit entries of these
+/// operations.
 const DEVICE_OPERATIONS: [&str; 4] = [
     "lockDevice",
     "setDeviceMode",
@@ -131,7 +132,8 @@ async fn everything(house: &House<'_>) -> Vec<String> {
     let mut secrets = Vec::new();
     let mut secret =
         |answer: &Value, field: &str| secrets.push(answer[field].as_str().unwrap().to_owned());
-    // These requests write steps, whose settings contain secrets that no read returns.
+    // These requests write steps. Some settings of a step, such as `authorityProvider`, are
+    // secrets.
     let text = house.text(&[("en", "Why?")]).await;
     let questions = json!([{ "kind": "free_form_input", "textMlTextId": text }]);
     let step = json!({
@@ -505,8 +507,8 @@ async fn keys_of_their_own(browser: &Browser) -> [String; 2] {
     [first, second]
 }
 
-/// Writes a flat and a lock code by hand, and imports a CSV file of tags. Returns the two secrets
-/// that the records contain.
+/// Writes a flat and a lock code with `putRecords`, and imports a CSV file of tags. Returns the
+/// Wi-Fi password of the flat and the lock code.
 async fn records_by_hand(api: &Api) -> [String; 2] {
     let (flat, code) = (new_id(), new_id());
     let secrets = ["hush-wifi".to_owned(), "hush-code".to_owned()];

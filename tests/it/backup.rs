@@ -96,7 +96,7 @@ async fn a_backup_taken_during_writes_can_replace_the_database() {
         writer.await.unwrap();
     }
 
-    // A backup reads its whole source. A backup of the backup therefore also verifies it.
+    // A backup reads its whole source, so a backup of the first backup verifies the first backup.
     let again = backup(
         &sqlite(&copy),
         &directory.path().join("copy of the copy.db"),

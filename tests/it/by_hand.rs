@@ -54,7 +54,8 @@ async fn records_by_hand_have_the_rules_and_events_of_a_sync(app: App) {
         api.get(&format!("/reservations/{stay}")).await.data()["origin"],
         "manual"
     );
-    // An identical record changes nothing. One wrong record refuses the whole request.
+    // A record that equals the stored record changes nothing. If one record of a request is wrong,
+    // the service refuses the whole request.
     assert_eq!(
         put(&api, json!([record("property", home, &flat("Flat 2"))]))
             .await

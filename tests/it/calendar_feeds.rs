@@ -1,4 +1,4 @@
-//! Tests of calendar feeds: the service fetches a calendar and makes reservations of its events
+//! Tests of calendar feeds: the service fetches a calendar and creates reservations from its events
 //! (rules: calendar-feeds).
 
 use std::time::Duration;

@@ -770,8 +770,8 @@ async fn a_deposit_cannot_be_passed_by_making_no_choice(app: App) {
         brief(&house).await,
         json!([["deposit", 30_000, "EUR", "due"]])
     );
-    // The guest submitted while the step offered no choice. When the step offers one, it is
-    // open again.
+    // The guest submits while the step offers no choice. The host then enables a deposit, so the
+    // step offers a choice and is open again.
     let other = House::build(&app).await;
     account(&other, true, json!("EUR")).await;
     let plain = other.step("damage_deposit", json!({})).await;

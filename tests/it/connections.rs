@@ -21,7 +21,7 @@ use crate::support::{ApiResponse, App};
 const SOON: Duration = Duration::from_secs(10);
 /// Time limit that most tests set for idle clients and for clients that do not read.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
-/// A longer time limit for the same clients, in tests that make other requests before it ends.
+/// Time limit for idle clients in tests that make other requests before the limit ends.
 const LONG_IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -386,7 +386,7 @@ async fn the_outbound_buffer_is_bounded() {
         app.api(&token).get("/portals").await.status == 200
     })
     .await;
-    // A client that reads its responses never reaches the limit.
+    // A client that reads its responses frees the outbound buffer, so its requests always succeed.
     for _ in 0..3 {
         app.api(&token).get("/payment-accounts").await.data();
     }

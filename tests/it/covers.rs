@@ -13,7 +13,7 @@ const KEY: &str = "photo-key";
 /// A server on loopback that has the same interface as the photo service Unsplash.
 pub struct PhotoProvider {
     url: String,
-    /// Status and body of the service's response to every request.
+    /// Status and body of this server's response to every request.
     answer: Arc<Mutex<(u16, String)>>,
     server: HttpServer,
 }
@@ -62,8 +62,8 @@ impl PhotoProvider {
     }
 }
 
-/// Returns one page of search results: the body of the server's responses until a test sets another
-/// body.
+/// Returns one page of search results. A [`PhotoProvider`] responds with this page until a test
+/// sets another body.
 pub fn page() -> Value {
     json!({
         "total": 133,

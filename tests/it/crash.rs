@@ -175,7 +175,8 @@ impl Tenant {
     }
 }
 
-/// Returns a reservation in the distant future. These servers use the machine's clock.
+/// Returns a reservation in the distant future, because the servers of these tests use the
+/// machine's clock instead of a test clock.
 fn stay_far_off(property: Uuid) -> Value {
     let mut stay = reservation(Some(property));
     stay["checkIn"] = json!("2999-12-11");
@@ -203,7 +204,7 @@ impl SyncLoad {
             let (acknowledged, stop) = (load.acknowledged.clone(), load.stop.clone());
             load.senders.spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
-                    // A killed node does not respond any more.
+                    // The node was killed, so this client stops.
                     let Some(ids) = client.reservations(&base, 1).await else {
                         return;
                     };
@@ -331,8 +332,9 @@ async fn failures_are_counted_once_despite_kills() {
     let authority = TestAuthority::new();
     let directory = tempfile::tempdir().unwrap();
     for url in databases(directory.path()).await {
-        // On PostgreSQL a delivery of a killed node waits until its lease has ended. One kill is
-        // enough there, because each one makes the test longer. SQLite has no leases.
+        // On PostgreSQL a delivery of a killed node waits until its lease has ended. Each kill
+        // therefore makes the test seconds longer, and the test kills the node only once. SQLite
+        // has no leases.
         let kills = if url.starts_with("sqlite:") { 4 } else { 1 };
         let receiver = authority
             .receiver(

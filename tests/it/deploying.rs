@@ -184,7 +184,7 @@ fn build_context_of_the_image_has_every_folder_that_the_code_names() {
         named.contains("texts") && named.contains("docs"),
         "{named:?}"
     );
-    // Cargo, `build.rs` and askama read the others without such a path.
+    // Cargo, `build.rs` and askama read these files and folders, so no path in the code names them.
     let others =
         ".cargo Cargo.lock Cargo.toml LICENSE bench build.rs crates migrations src templates";
     for name in named.iter().map(String::as_str).chain(others.split(' ')) {
@@ -264,7 +264,8 @@ fn every_shipped_proxy_lets_the_public_paths_through() {
             "{name} needs {expression}"
         );
     }
-    // The page about each proxy contains the same expression with the prefix `/portal`.
+    // The how-to page about each proxy contains the regular expression of the public paths with the
+    // prefix `/portal`.
     let below = expression.replacen('/', "/portal/", 1);
     for name in ["caddy", "nginx", "haproxy", "traefik"] {
         let page = read(&format!("../docs/how-to/{name}.md"));

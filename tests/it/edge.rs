@@ -650,7 +650,7 @@ async fn the_whole_body_is_validated_before_references_are_checked(app: App) {
             "{method} {path} {body}"
         );
     }
-    // A question that remains in the step may refer to its stored condition.
+    // An update may send the conditions of a stored question back as the service returned them.
     let text = api
         .post(
             "/translations",

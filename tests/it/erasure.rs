@@ -395,8 +395,9 @@ async fn a_recreated_organization_has_none_of_the_erased_data(app: App) {
     org.put("", json!({ "name": "New", "country": "FR" })).await;
     api.get("/portals").await.error(401);
     let fresh = org.key().await;
-    // The new organization makes as many writes as the erased one. A revision that counted
-    // writes would then be the same for both.
+    // The new organization has the id of the erased one and gets at least as many writes. If a
+    // revision only counted writes, both organizations would reach the same revision, and the new
+    // one would get responses of the erased one from the cache.
     for _ in 0..8 {
         for path in [
             "/portals",

@@ -18,8 +18,8 @@ use crate::support::{
     Api, ApiResponse, App, Org, new_id, on_both, on_both_with, reservation, serve_flags,
 };
 
-/// Value of `--device-reconnect-delay`: a device counts as reconnected after it has been online for
-/// this time.
+/// Value of `--device-reconnect-delay`: an offline device that comes back must be online for this
+/// time before the event `device.reconnected` fires.
 const DELAY: Duration = Duration::from_secs(600);
 const SECOND: Duration = Duration::from_secs(1);
 /// Time for which the address of a photo is valid.
@@ -475,8 +475,9 @@ async fn going_offline_archiving_or_deleting_ends_a_reconnect_timer(app: App) {
         .import(json!([{ "kind": "device", "id": long_gone, "data": offline }]))
         .await;
     assert_eq!(house.after(DELAY).await, NOTHING);
-    // A device that returns from the archive counts as new. A device that went offline again
-    // must stay online for the full delay again.
+    // The service treats a device that returns from the archive, or after its deletion, like a new
+    // device: its first state fires no event. A device that went offline again must stay online for
+    // the full delay again.
     for id in [gone, put_away, deleted] {
         assert_eq!(house.put("device", id, house.device(true)).await, NO_EVENT);
     }

@@ -49,7 +49,7 @@ async fn creations(api: &Api, name: &str, count: usize) -> Vec<ApiResponse> {
     join_all((0..count).map(async |number| create(api, &format!("{name} {number}")).await)).await
 }
 
-/// Repeats a request with one idempotency key until its response is final.
+/// Repeats a request with one idempotency key until its status is neither 503 nor 409.
 async fn create_at_last(api: &Api, name: &str, within: Duration) -> ApiResponse {
     let start = Instant::now();
     loop {
@@ -207,8 +207,9 @@ async fn a_silent_network_gives_503_until_it_recovers() {
     }
 }
 
-/// The network drops either a commit or the server's response to it. The outcome is unknown, and a
-/// repeated request with the key returns it.
+/// The network drops either a commit or the database's response to the commit. The first request
+/// ends with an unknown outcome. A repeated request with the same idempotency key returns the
+/// outcome.
 async fn around_a_commit(lost_message: LostMessage) {
     let Some((middle_box, _node, api)) = behind_proxy().await else {
         return;

@@ -35,7 +35,7 @@ fn directory() -> String {
     )
 }
 
-/// Returns the value of `--uploads-url` for a new directory.
+/// Returns the flag `--uploads-url` with a new directory.
 pub fn uploads() -> &'static str {
     Box::leak(format!("--uploads-url=file://{}", directory()).into_boxed_str())
 }

@@ -21,7 +21,7 @@ async fn work_of(
 }
 
 /// Compares a request for `many` items with a request for `few`: no more statements and, on SQLite,
-/// hardly more work for each item.
+/// at most twice the work for each item.
 #[track_caller]
 fn assert_same_statements(
     what: &str,
@@ -87,7 +87,8 @@ async fn assigning_many_flats_takes_as_many_statements_as_a_few(app: App) {
     for how in ["/add", "", "/remove"] {
         let mut measured = Vec::new();
         for count in [200, 2_000] {
-            // All properties move from one portal to another.
+            // Before each measurement, the first portal has all properties and the second portal
+            // has none.
             api.post("/entity-scopes", body(&second, &[])).await.data();
             api.post("/entity-scopes", body(&first, &all)).await.data();
             let path = format!("/entity-scopes{how}");

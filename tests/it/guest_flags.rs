@@ -371,8 +371,8 @@ async fn a_review_fires_one_event_for_its_id(app: App) {
         { "kind": "review", "id": other, "data": data },
     ]);
     assert_eq!(house.org.sync(twice).await.data()["events"], 1);
-    // A sync of history creates a review without an event. Later syncs of the same review fire
-    // no event either.
+    // A sync with `isInitialSync` creates a review without an event. If the review is deleted and
+    // synced again, no event fires either.
     let old = new_id();
     let records = json!([{ "kind": "review", "id": old, "data": data }]);
     let body = json!({ "isInitialSync": true, "records": records });

@@ -325,8 +325,7 @@ fn one_function_reads_each_setting_url_and_address() {
     }
 }
 
-/// rustfmt does not format a function that contains a wide string or comment, so it does not find
-/// wide lines itself.
+/// rustfmt leaves a statement that contains a wide string unchanged and reports no error.
 #[test]
 fn no_line_is_wider_than_100_characters() {
     let mut results = Vec::new();

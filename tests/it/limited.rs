@@ -344,8 +344,9 @@ async fn a_limited_caller_assigns_a_shared_portal_to_their_flats(app: App) {
         }
     }
     assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
-    // The caller may also assign a property to a portal that serves only other callers'
-    // properties, as with assign-portal. The property leaves its previous portal.
+    // The caller may also assign a property to a portal that serves only other callers' properties.
+    // The operation `assignPortalToProperty` allows this, too. The property leaves its previous
+    // portal.
     scope(&api, &shared, json!({ "propertyIds": [mine] })).await;
     assert_eq!(
         arrays(

@@ -86,8 +86,8 @@ impl Server {
         ]
     }
 
-    /// Makes `requests` reads and writes, checks that each succeeds, and stops the server with
-    /// SIGTERM. Returns its output.
+    /// Creates `requests` portals and sends as many invalid requests, checks the responses, and
+    /// stops the server with SIGTERM. Returns the text of `/metrics` from before the stop.
     async fn serves(mut self, requests: usize) -> String {
         let [_, _, token] = self.key().await;
         for number in 0..requests {

@@ -17,7 +17,7 @@ const PICTURE: &str = concat!(
     "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 );
 
-/// Check-in and check-out dates of stays before, during and after today. The tests' clock starts in
+/// Check-in and check-out dates, named after the phase of the stay when the tests' clock starts, in
 /// the morning of 21 November 2026.
 pub const BEFORE: (&str, &str) = ("2026-12-11", "2026-12-15");
 pub const ARRIVAL_DAY: (&str, &str) = ("2026-11-21", "2026-11-25");
@@ -25,7 +25,7 @@ pub const DURING: (&str, &str) = ("2026-11-19", "2026-11-25");
 pub const DEPARTURE_DAY: (&str, &str) = ("2026-11-18", "2026-11-21");
 pub const AFTER: (&str, &str) = ("2026-11-10", "2026-11-15");
 
-/// A flat with steps of every type and manuals.
+/// A flat with manuals and with a step of each type.
 pub struct Casa<'a> {
     pub house: House<'a>,
     pub steps: Vec<(&'static str, Uuid)>,

@@ -79,7 +79,7 @@ async fn a_guest_of_a_longer_stay_does_the_new_step_and_submits_again() {
             .await;
         rebook(&house, json!({ "adults": 1 })).await;
         let details = house.step("your_details", json!({})).await;
-        // The reservation has one adult, so this step has no guest to ask for.
+        // The reservation has one adult, so the step for the other guests asks for nobody.
         house.step("other_guests", json!({})).await;
         let rules = house.step("agreement", json!({ "minLos": 7 })).await;
         house
@@ -200,8 +200,8 @@ async fn two_phones_with_the_same_form_lose_no_value() {
         open(two, &house, "/review").await;
         says(&two.text().await, &["Bob", "Cy", "Di"], &[]);
 
-        // The person removes a guest who is not the last of the list. The next guest moves up
-        // together with the last name.
+        // The person removes the first guest of the list. The other guests move up, and each keeps
+        // their last name.
         open(two, &house, &format!("/steps/{others}")).await;
         press(two, "button[name=remove][value='0']").await;
         assert_eq!(saved(&house, others, "firstName").await, ["Cy", "Di"]);
@@ -261,8 +261,8 @@ async fn values_are_accepted_as_guests_type_them() {
             birth,
             json!({ "year": "0085", "isTooEarly": true, "isMailFine": true })
         );
-        // With the browser's validation off, the service finds the same error and words it in its
-        // own text.
+        // With the browser's validation off, the service finds the error and reports it in its own
+        // words.
         window
             .run("document.querySelector('[name=birthDate]').form.noValidate = true")
             .await;
@@ -278,7 +278,7 @@ async fn values_are_accepted_as_guests_type_them() {
         });
         assert_eq!(house.step_view(details, "en").await["answers"], kept);
 
-        // The step requires no name, so a last name without a first name makes it complete.
+        // The step requires no name, so a last name without a first name completes the step.
         let usual = house
             .step("your_details", json!({ "nickname": "Usual" }))
             .await;

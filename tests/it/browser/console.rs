@@ -36,7 +36,8 @@ pub(super) async fn sign_in(window: &Window, things: &Things<'_>) {
         .await;
 }
 
-/// Starts a server with test data, and runs a test with it.
+/// Starts a server, creates one resource of each type, and runs a test with the server and the
+/// resources.
 async fn with_test_data(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_>)) {
     let photos = PhotoProvider::start().await;
     let flags = photos.flags();

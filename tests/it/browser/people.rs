@@ -65,8 +65,8 @@ pub(super) async fn press(window: &Window, selector: &str) {
     window.leaves(window.clicks(selector)).await;
 }
 
-/// Opens the page that asks which organization to sign in to. A `Browser` without a window signs in
-/// at the provider, and the window gets its cookie.
+/// Opens the page that asks which organization to sign in to. An HTTP client begins the sign-in,
+/// the provider accepts it, and the window continues it with the client's cookie.
 async fn choice(window: &Window, app: &App, idp: &Idp) {
     let browser = Browser::new(app);
     let off = browser.get("/sign-in/provider").await;

@@ -23,7 +23,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Time limit of a redirect.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The public address of a proxy, and the people and programs that use it.
+/// The public address of a proxy, an HTTP client that uses the proxy, and the test data behind it.
 struct Border<'b> {
     public: &'b str,
     http: &'b Client,

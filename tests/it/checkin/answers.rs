@@ -19,7 +19,8 @@ async fn missing_answers_can_be_saved_later(app: App) {
         (&[(DRIVE, &[0])], &[], false),
         (&[(DRIVE, &[0])], &[(CAR, " ")], false),
         (&[(DRIVE, &[0])], &[(CAR, "A red one")], true),
-        // The required question CAR is asked only of guests who drive, so it may be empty here.
+        // The required question CAR is asked only of guests who drive, so a guest who does not
+        // drive need not answer it.
         (&[(DRIVE, &[1])], &[], true),
         (&[(DRIVE, &[1])], &[(CAR, "")], true),
         (

@@ -366,7 +366,8 @@ async fn the_other_guests_step_needs_all_booked_guests(app: App) {
             }
         }
     }
-    // The number of guests comes from the current reservation.
+    // The current reservation decides how many guests the step needs. For a reservation with four
+    // adults, two saved guests are too few.
     party(&house, json!(3), json!(0)).await;
     house.answer(step, guests(2)).await.data();
     house.answer(free, guests(2)).await.data();
@@ -411,7 +412,7 @@ async fn answers_over_the_size_limit_are_refused_whole(app: App) {
 }
 
 on_both!(saved_answers_are_shown_only_to_their_guest);
-/// Neither the guest of another stay nor the step's configuration shows the answers.
+/// Neither the guest view of another stay nor the step's configuration contains the answers.
 async fn saved_answers_are_shown_only_to_their_guest(app: App) {
     let house = House::build(&app).await;
     let step = house

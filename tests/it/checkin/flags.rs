@@ -62,7 +62,8 @@ async fn with_another_stay<'a>(house: &House<'a>) -> House<'a> {
     }
 }
 
-/// Creates a house whose identity check has these policy fields, and a step that needs no review.
+/// Creates a house whose identity check has these fields, for example a policy about age, and a
+/// step that needs no review.
 async fn with_policy(app: &App, fields: Value) -> (House<'_>, Uuid) {
     let house = House::build(app).await;
     let step = house.step("identity_check", fields).await;
@@ -551,8 +552,8 @@ async fn a_guest_who_is_too_young_is_flagged(app: App) {
             (expected, is_flagged),
             "{policy} {own} {others:?}"
         );
-        // The platform reports a check for which the service has raised a flag. The submission
-        // then has a single flag.
+        // The platform reports the check for which the service has already raised a flag. The
+        // submission still has a single flag.
         if is_flagged {
             report(
                 &house,

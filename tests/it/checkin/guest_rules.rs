@@ -67,8 +67,8 @@ async fn a_baby_needs_no_document(app: App) {
             ),
             true,
         ),
-        // `French` is no country code, so the nationality counts as unknown, and the field is
-        // required.
+        // `French` is no country code. The service treats the nationality as unknown and requires
+        // the field.
         (
             person("1990-01-02", "French", json!({ "documentNumber": "X1" })),
             false,

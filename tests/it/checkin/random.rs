@@ -222,8 +222,8 @@ impl<'h> World<'h> {
             Some(known) if is_removed => drop(self.saved_names.remove(&known)),
             Some(known) => drop(self.saved_names.insert(known, name)),
             None if is_removed => {}
-            // The service gives an id to a new guest. It also gives a new id to a guest whom the
-            // other phone has removed.
+            // The service gives an id to a new guest. If this phone saves a guest whom the other
+            // phone has removed, the service adds the guest again with a new id.
             None => {
                 let view = self.house.step_view(self.others, "en").await;
                 let guests = view["answers"]["guests"].as_array().unwrap();

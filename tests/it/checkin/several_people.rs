@@ -161,8 +161,8 @@ async fn an_old_form_erases_nothing_that_it_did_not_show(app: App) {
         "phone": "+34 612 34 56 78",
     });
     assert_eq!(saved().await, expected);
-    // The second form contains the name from the booking, not a typed one. So it does not
-    // replace the saved name.
+    // The second form contains the name from the booking, which the person did not type. The form
+    // therefore does not replace the name that the first form saved.
     assert_eq!(
         one.send(&[("firstName", "Eve"), ("email", "ada@example.com")])
             .await,

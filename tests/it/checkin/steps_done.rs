@@ -626,8 +626,8 @@ async fn without_reported_progress_the_guest_completes_a_step(app: App) {
         true,
         "it was said of another stay"
     );
-    // No other system reported progress, so the step does not block the submission, although
-    // the guest has saved nothing.
+    // The platform reports this step as completed, so the step does not block the submission,
+    // although the guest has saved nothing.
     let unsaved = house.step("screen_and_protect", json!({})).await;
     report_progress(&house, unsaved, json!({ "status": "completed" }))
         .await

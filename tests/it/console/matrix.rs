@@ -35,9 +35,9 @@ const TYPED: [(&str, &str); 13] = [
     ("hours", "1"),
 ];
 
-/// Addresses to which a page may have no link although the member may open them. Whether it has one
-/// depends on the owner of a subscription, the state of a delivery, or the assignments. The preview
-/// of a text links only to the page of that text.
+/// Addresses to which a page may have no link although the member may open them. Whether the page
+/// has the link depends on the owner of a subscription, the state of a delivery, or the
+/// assignments. The preview of a text links only to the page of that text.
 const OPTIONAL_LINKS: [&str; 5] = [
     "getManualScreen",
     "getTranslationScreen",
@@ -105,9 +105,9 @@ impl MatrixMember {
             operation
         };
         let bodies: Vec<Value> = match operation {
-            // The required permission depends on the event. The operation counts as refused if it
-            // is refused for every event that the console offers. The console does not offer
-            // `workflow.step`.
+            // The required permission depends on the event. The test treats the operation as
+            // refused if the service refuses it for every event that the console offers. The
+            // console does not offer `workflow.step`.
             "createWebhookSubscription" => {
                 let events = self.api.get("/webhook-event-types").await.data();
                 events

@@ -14,7 +14,8 @@ use crate::people::{Browser, signed_in};
 use crate::support::house::{House, guest, id};
 use crate::support::{App, new_id, reservation};
 
-/// An HTTPS address on which nothing listens, and the flag that allows webhooks to it.
+/// An HTTPS address on which nothing listens. The flag [`WEBHOOKS`] allows webhooks to this
+/// address.
 const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/hook";
 pub const WEBHOOKS: &str = "--webhook-allow=127.0.0.0/8";
 /// The flag that allows members to create API keys.
