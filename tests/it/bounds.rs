@@ -108,8 +108,8 @@ fn every_input_field_has_a_bound() {
     assert!(unbounded_parts.is_empty(), "{}", unbounded_parts.join("\n"));
 }
 
-/// Returns the number of issues that a 400 lists, and the number of other issues, which it counts
-/// without listing them.
+/// Returns the number of issues that a 400 response lists, and the number of further issues, which
+/// the response only counts.
 fn issue_counts(response: &ApiResponse) -> (usize, Value) {
     let error = response.error(400);
     (
@@ -180,8 +180,8 @@ async fn a_refusal_names_100_fields_and_counts_the_rest(app: App) {
     let refused = tool(&app, &api, "createPortal", with_name(60_000)).await;
     assert_eq!(refused["details"]["more"], 59_900, "{refused}");
 
-    // A list has many wrong items. Each wrong item counts as one issue, however many rules it
-    // breaks.
+    // A list has many wrong items. The service reports one issue for each wrong item, even if the
+    // item breaks several rules.
     let blank = vec![""; 250];
     let fields: Vec<Value> = blank.iter().map(|text| json!(text)).collect();
     let step = json!({ "stepType": "your_details", "nickname": "x", "excludedSources": fields });

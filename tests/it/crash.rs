@@ -19,8 +19,8 @@ use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::waiting::{WAIT_LIMIT, wait_until};
 use crate::support::{PLATFORM_KEY, new_id, postgres, reservation};
 
-/// Value of `--webhook-timeout`. A delivery's lease ends this time plus five seconds after the
-/// claim, even if the node that claimed the delivery was killed.
+/// Value of `--webhook-timeout`. A delivery's lease ends five seconds after this timeout, even if
+/// the node that claimed the delivery was killed.
 const WEBHOOK_TIMEOUT: &str = "2s";
 /// Maximum number of deliveries that a node sends to one receiver at the same time. After a kill,
 /// at most this number of deliveries arrive twice.

@@ -76,7 +76,7 @@ fn every_list_of_ids_in_a_request_has_a_bound() {
 const MIN_LENGTH: usize = 15;
 
 /// Returns the paths of the fields of a schema that have no description. `named` maps the name in a
-/// `$ref` to its schema. The description of a field's type does not count, because a field must
+/// `$ref` to its schema. The description of a field's type is not enough, because a field must
 /// state its own purpose.
 pub(crate) fn undescribed(
     schema: &Value,
@@ -141,13 +141,13 @@ pub(crate) fn undescribed(
     results
 }
 
-/// Developers of forms and language models know a field only by its description.
+/// A language model, or a developer who builds a form, knows a field only by its description.
 #[test]
 fn every_request_field_has_a_description() {
     let mut results = BTreeSet::new();
     for operation in &vestibule::app::app().operations {
-        // The generator does not inline types, so the description of a type does not count for a
-        // field.
+        // The generator does not inline types, so a field without a description does not get the
+        // description of its type.
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let schema = operation.input_schema(&mut generator);
         results.extend(undescribed(&schema, generator.definitions(), operation.id));

@@ -283,7 +283,7 @@ async fn a_guest_saves_at_most_a_mebibyte_of_answers(app: App) {
         "nothing of it was saved"
     );
     save(&app, &house.token, other, long(300)).await.data();
-    // A character of several bytes counts as several bytes.
+    // The limit counts bytes, not characters.
     let accented = json!({ "note": "é".repeat(200 << 10) });
     save(&app, &house.token, other, accented).await.error(400);
 
@@ -340,7 +340,7 @@ async fn requests_are_limited_per_stay_and_minute(app: App) {
         .org
         .stay_token(house.org.reservation(Some(house.flat)).await)
         .await;
-    // Every request counts, except those that the rate limit refuses.
+    // The rate limit counts every request that it does not refuse.
     let viewed = app.stay(&house.token, "").await;
     viewed.data();
     assert_eq!(

@@ -170,8 +170,8 @@ async fn an_incomplete_placeholder_is_completed() {
             let written = "return document.querySelector('[data-render]').value";
             window.types("At {{property.n").await;
             assert_eq!(window.run(written).await, json!("At {{property.name}}"));
-            // The console selects the part of the placeholder that it has added, so the next typed
-            // character replaces that part.
+            // The console completes the placeholder and selects the added part, so the next typed
+            // character replaces this part.
             window.types("ame}}, {{word}} {{stay.n").await;
             assert_eq!(
                 window.run(written).await,

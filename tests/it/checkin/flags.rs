@@ -62,7 +62,7 @@ async fn with_another_stay<'a>(house: &House<'a>) -> House<'a> {
     }
 }
 
-/// Creates a house whose identity check has these fields, for example a policy about age, and a
+/// Creates a house whose identity check has these fields, for example `identityFlagPolicy`, and a
 /// step that needs no review.
 async fn with_policy(app: &App, fields: Value) -> (House<'_>, Uuid) {
     let house = House::build(app).await;

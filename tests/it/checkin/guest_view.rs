@@ -314,7 +314,7 @@ async fn steps_of_other_systems_need_no_more_statements(app: App) {
 }
 
 on_both_with!(the_wifi_password_is_shown_only_to_the_guest, Receiver);
-/// The password is in no response under `/api/v1` and in no webhook.
+/// No response under `/api/v1` and no webhook contains the Wi-Fi password.
 async fn the_wifi_password_is_shown_only_to_the_guest(app: App, receiver: Receiver) {
     let house = House::build(&app).await;
     let network = json!({ "name": "Casa Wifi", "wifiName": "Casa Wifi", "wifiPassword": PASSWORD });

@@ -227,8 +227,8 @@ async fn the_platform_reads_the_submitted_answers(app: App) {
         "Quiet from 22:00."
     );
     assert_eq!(read["messages"][0]["text"], "Sent!");
-    // The platform reads these settings with the submission. The public interface does not
-    // return them.
+    // The platform reads settings such as `requiredDocumentTypes` with the submission. The public
+    // interface does not return this setting.
     let public = house
         .api
         .get(&format!("/precheck-steps/{papers}"))

@@ -30,8 +30,8 @@ async fn a_double_submission_creates_a_single_portal(app: App) {
         api.get("/portals").await.data().as_array().unwrap().len(),
         1
     );
-    // The page's form created a portal before. The same form with another name creates another
-    // portal only after a warning.
+    // This form has already created a portal. Sent again with another name, the form creates
+    // another portal only after a warning.
     let again = form
         .clone()
         .with("name", "Casa Verde")

@@ -314,8 +314,8 @@ async fn concurrent_renames_of_a_category_are_a_conflict(app: App) {
         .await
         .done(&browser, "unchanged")
         .await;
-    // After a new sign-in, the form still compares with the value that it showed when the
-    // member opened it.
+    // After a new sign-in, the console still compares the stored value with the value that the form
+    // showed when the member opened it.
     let kept = mine
         .without("form")
         .with("kept", "1")
@@ -518,7 +518,7 @@ async fn the_consequences_of_removing_a_question_are_shown_first(app: App) {
         !shown.contains(&asked(2)),
         "what hangs on the second still does: {shown}"
     );
-    // The warning appears again on every page until the form is saved.
+    // Until the member saves the form, every page repeats the warning about the removed question.
     let (shown, form) = press(&browser, form, "add").await;
     assert!(
         plain(&shown).contains(&asked(0))

@@ -84,7 +84,7 @@ async fn api_keys_are_listed_with_their_last_use(app: App) {
         "{log}"
     );
 
-    // A caller who may not read an audit entry sees no part of it on this page either.
+    // The list of API keys shows no part of an audit entry that the caller may not read.
     let flat = org.property(None, &[]).await;
     let listed = org.limited(&[flat]).await.get("/api-keys").await.data()[0].clone();
     assert_eq!(

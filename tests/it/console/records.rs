@@ -408,8 +408,8 @@ async fn a_record_of_the_platform_is_read_only(app: App) {
         list.contains("Sea view") && list.contains("Platform"),
         "{list}"
     );
-    // A member who may not change a record kept by hand reads on its page that they may only
-    // view it.
+    // If a member may not change a record kept by hand, the page of the record says that the member
+    // may only view the record.
     let own = new_id();
     let record = json!({ "kind": "tag", "id": own, "data": { "name": "Quiet" } });
     org.key()

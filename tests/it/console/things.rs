@@ -300,8 +300,8 @@ impl<'a> Things<'a> {
         }
     }
 
-    /// Returns the paths of an address, one for each of these resources. A new screen needs an
-    /// entry here.
+    /// Returns the paths of a console address with the ids of these resources filled in. An address
+    /// without ids has one path. A new screen needs an entry here.
     pub fn at(&self, address: &ScreenAddress) -> Vec<String> {
         let path = &*address.path;
         let House { portal, stay, .. } = &self.house;
