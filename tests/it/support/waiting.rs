@@ -44,7 +44,8 @@ pub async fn in_time<T>(event: &str, future: impl Future<Output = T>) -> T {
 
 /// Does the same as [`in_time`], with `limit` in place of [`WAIT_LIMIT`].
 pub async fn in_time_within<T>(limit: Duration, event: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(limit, future)
+    // The future is boxed, so that the futures of tests that wait stay small.
+    tokio::time::timeout(limit, Box::pin(future))
         .await
         .unwrap_or_else(|_| panic!("not within {limit:?}: {event}"))
 }
