@@ -192,7 +192,8 @@ fn build_context_of_the_image_has_every_folder_that_the_code_names() {
     }
 }
 
-/// The service ignores unknown variables, so nothing else would report a misspelt variable.
+/// The service only logs a warning about an unknown variable, so no other test would fail for a
+/// misspelt one.
 #[test]
 fn every_variable_in_deploy_is_a_setting() {
     let command = Cli::command();

@@ -311,8 +311,8 @@ async fn a_demoted_server_is_not_used_until_writes_are_possible() {
     }
 }
 
-/// The database URL has two hosts. The first one accepts connections and stays silent. The service
-/// connects to the second one in time, so it refuses no write.
+/// The database URL has two hosts. The first host accepts connections and stays silent. The service
+/// connects to the second host in time and refuses no write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_host_is_skipped_for_the_next_host() {
     let Some(url) = fresh_postgres().await else {
