@@ -128,11 +128,18 @@ async fn a_read_cannot_write_and_sees_a_snapshot() {
                 .await
         }
     });
-    tokio::task::spawn_blocking(move || begun.1.recv())
+    tokio::task::spawn_blocking(move || begun.1.recv_timeout(Duration::from_secs(10)))
         .await
         .unwrap()
         .unwrap();
-    opened.store.write(|tx| insert(tx, 2)).await.unwrap();
+    // A write does not wait for the read that is in progress.
+    tokio::time::timeout(
+        Duration::from_secs(10),
+        opened.store.write(|tx| insert(tx, 2)),
+    )
+    .await
+    .expect("the write ends")
+    .unwrap();
     proceed.0.send(()).unwrap();
     assert_eq!(reading.await.unwrap().unwrap(), (1, 1));
     assert_eq!(count(&opened.store).await, 2);

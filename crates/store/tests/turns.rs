@@ -23,6 +23,8 @@ store::statements! {
 
 /// The only table of the tests.
 const TABLE: &str = "create table thing (id blob primary key) strict";
+/// Time limit of a wait for an event that takes milliseconds on an idle machine.
+const WAIT_LIMIT: Duration = Duration::from_secs(10);
 
 fn open() -> Opened {
     support::open(TABLE)
@@ -59,7 +61,7 @@ async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
             })
             .await
     });
-    tokio::task::spawn_blocking(move || has_begun.recv())
+    tokio::task::spawn_blocking(move || has_begun.recv_timeout(WAIT_LIMIT))
         .await
         .unwrap()
         .unwrap();
@@ -75,9 +77,9 @@ fn write(
     tokio::spawn(async move { store.write_for(share, WORK_LIMIT, work).await })
 }
 
-/// Waits until this many operations are queued. Fails the test after 10 s.
+/// Waits until this many operations are queued. Fails the test after [`WAIT_LIMIT`].
 async fn queued(store: &Store, count: usize) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + WAIT_LIMIT;
     loop {
         let queued = store.load().queued;
         if queued >= count {
@@ -85,10 +87,18 @@ async fn queued(store: &Store, count: usize) {
         }
         assert!(
             Instant::now() < deadline,
-            "{queued} operations are queued after 10 s, expected {count}"
+            "{queued} operations are queued after {WAIT_LIMIT:?}, expected {count}"
         );
         tokio::task::yield_now().await;
     }
+}
+
+/// Returns the result of a write. Fails the test if the write does not end within [`WAIT_LIMIT`].
+async fn ended(write: JoinHandle<Result<(), Error>>) -> Result<(), Error> {
+    tokio::time::timeout(WAIT_LIMIT, write)
+        .await
+        .expect("the write ends")
+        .unwrap()
 }
 
 fn shut(gate: &Arc<Mutex<Receiver<()>>>) {
@@ -103,7 +113,7 @@ async fn failed_writes_count_toward_the_size_of_a_batch() {
     queued(&opened.store, 1).await;
     // The last of these refused writes ends only after the good write has been answered. If both
     // were in one batch, the good write would be answered only after the end of the refused one,
-    // and the test would hang.
+    // so this test would fail at its time limit.
     let (open, gate) = channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
     let mut refused = Vec::new();
@@ -118,11 +128,11 @@ async fn failed_writes_count_toward_the_size_of_a_batch() {
         queued(&opened.store, number + 1).await;
     }
     drop(go);
-    holding.await.unwrap().unwrap();
-    good.await.unwrap().unwrap();
+    ended(holding).await.unwrap();
+    ended(good).await.unwrap();
     drop(open);
     for write in refused {
-        assert!(write.await.unwrap().is_err());
+        assert!(ended(write).await.is_err());
     }
 }
 
@@ -144,9 +154,9 @@ async fn fast_writes_of_a_share_pass_slow_writes_of_another() {
         }
     }
     drop(go);
-    holding.await.unwrap().unwrap();
+    ended(holding).await.unwrap();
     for write in writes {
-        write.await.unwrap().unwrap();
+        ended(write).await.unwrap();
     }
     assert_eq!(
         *order.lock().unwrap(),
@@ -172,10 +182,10 @@ async fn a_batch_ends_after_its_time_limit() {
     });
     queued(&opened.store, 3).await;
     drop(go);
-    holding.await.unwrap().unwrap();
-    good.await.unwrap().unwrap();
+    ended(holding).await.unwrap();
+    ended(good).await.unwrap();
     drop(open);
-    assert!(slow.await.unwrap().is_err() && last.await.unwrap().is_err());
+    assert!(ended(slow).await.is_err() && ended(last).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,9 +203,9 @@ async fn shares_take_turns_in_writing() {
         queued(&opened.store, number + 1).await;
     }
     drop(go);
-    holding.await.unwrap().unwrap();
+    ended(holding).await.unwrap();
     for write in writes {
-        write.await.unwrap().unwrap();
+        ended(write).await.unwrap();
     }
     assert_eq!(*order.lock().unwrap(), [1, 2, 3, 1, 1, 1]);
 }
@@ -220,10 +230,10 @@ async fn a_share_with_many_reads_leaves_readers_to_others() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     queued(&opened.store, 64 - cores).await;
     for _ in 0..10 {
-        opened
-            .store
-            .read_for(share(2), |tx| tx.rows(&ALL, &[]))
+        let read = opened.store.read_for(share(2), |tx| tx.rows(&ALL, &[]));
+        tokio::time::timeout(WAIT_LIMIT, read)
             .await
+            .expect("a reader is free")
             .unwrap();
     }
     drop(open);
