@@ -79,7 +79,10 @@ const halted = async (page, service, account) => {
   await (await logInUpTo(page, account)).waitFor();
   const [action, { request }] = [await page.locator("form").first().getAttribute("action"), page.context()];
   let answer = await request.post(action, { form: { prompt: "consent" }, maxRedirects: 0 });
-  while (!answer.headers().location.startsWith(service.base)) answer = await request.get(answer.headers().location, { maxRedirects: 0 });
+  for (let redirects = 0; !answer.headers().location.startsWith(service.base); redirects++) {
+    expect(redirects < 10, "the provider redirects to the service", answer.headers().location);
+    answer = await request.get(answer.headers().location, { maxRedirects: 0 });
+  }
   return answer.headers().location;
 };
 
