@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use crate::support::house::House;
 use crate::support::queueing::{ATTEMPTS, hold, until_queued};
+use crate::support::waiting::in_time;
 use crate::support::{Api, ApiResponse, App, Org, new_id, on_both};
 
 store::statements! {
@@ -264,7 +265,12 @@ impl PendingPost {
         let mut stream = TcpStream::connect(app.server.address).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut reported = [0; 25];
-        stream.read_exact(&mut reported).await.unwrap();
+        in_time(
+            "the interim response arrives",
+            stream.read_exact(&mut reported),
+        )
+        .await
+        .unwrap();
         assert_eq!(&reported, b"HTTP/1.1 100 Continue\r\n\r\n");
         Self { stream, body }
     }
@@ -273,7 +279,12 @@ impl PendingPost {
     async fn end(mut self) -> String {
         self.stream.write_all(self.body.as_bytes()).await.unwrap();
         let mut answer = String::new();
-        self.stream.read_to_string(&mut answer).await.unwrap();
+        in_time(
+            "the response arrives",
+            self.stream.read_to_string(&mut answer),
+        )
+        .await
+        .unwrap();
         answer
     }
 }

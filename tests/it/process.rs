@@ -14,7 +14,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::node::Node;
 use crate::support::server_process::ServerProcess;
-use crate::support::{ApiResponse, App, PLATFORM_KEY, new_id, on_both, postgres};
+use crate::support::waiting::in_time;
+use crate::support::{ApiResponse, App, PLATFORM_KEY, http_client, new_id, on_both, postgres};
 
 /// A server process, and the requests that these tests send to it.
 struct Running(Node);
@@ -109,8 +110,7 @@ async fn acknowledged_writes_survive_a_kill() {
                 let (running, token) = (&running, &token);
                 async move {
                     let name = format!("{round} {number}");
-                    let request =
-                        reqwest::Client::new().post(format!("{}/api/v1/portals", running.0.base));
+                    let request = http_client().post(format!("{}/api/v1/portals", running.0.base));
                     let sent = request
                         .bearer_auth(token)
                         .header("idempotency-key", &name)
@@ -240,7 +240,9 @@ async fn silent_connections_beyond_the_open_files_do_not_delay_others() {
             .await
             .unwrap();
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
+        in_time("the response arrives", stream.read_to_string(&mut answer))
+            .await
+            .unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert!(
             begun.elapsed() < Duration::from_secs(5),
@@ -274,7 +276,12 @@ async fn queued_connections_are_answered_after_the_signal() {
     running.0.signal("-CONT");
     for mut connection in connections {
         let mut answer = String::new();
-        connection.read_to_string(&mut answer).await.unwrap();
+        in_time(
+            "the response arrives",
+            connection.read_to_string(&mut answer),
+        )
+        .await
+        .unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
     }
     assert_eq!(running.0.wait().code(), Some(0));

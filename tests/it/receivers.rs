@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::support::authority::{Presents, TestAuthority};
 use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::receiver::Receiver;
+use crate::support::waiting::wait_until;
 use crate::support::{Api, App, new_id, reservation};
 
 /// A number of bytes. It is larger than all buffers between two processes, and far smaller than an
@@ -933,9 +934,7 @@ async fn a_database_outage_after_the_answer_causes_no_second_delivery(
         .data();
     let flat = org.property(None, &[]).await;
     org.reservation(Some(flat)).await;
-    while slow.seen.count() == 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    wait_until("the event arrives", async || slow.seen.count() > 0).await;
     // The test locks the subscriptions for seven seconds. A write waits for a lock for five
     // seconds at most, so the service's first attempt to record the outcome fails.
     let outage = |tx: &mut store::Transaction<'_>| {

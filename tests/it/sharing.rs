@@ -19,6 +19,7 @@ use uuid::Uuid;
 use crate::support::middle_box::MiddleBox;
 use crate::support::node::Node;
 use crate::support::queueing::{self, ATTEMPTS, until_queued};
+use crate::support::waiting::WAIT_LIMIT;
 use crate::support::{Api, App, new_id, on_both, postgres};
 
 static INSERT: Statement = Statement::new("insert into thing (name) values (?1)");
@@ -557,7 +558,7 @@ async fn a_lookup_sees_every_commit_before_its_request() {
         tokio::spawn(async move { gathered.look_up(key).await.unwrap() })
     };
     let first = ask(0);
-    tokio::task::spawn_blocking(move || has_looked.recv())
+    tokio::task::spawn_blocking(move || has_looked.recv_timeout(WAIT_LIMIT))
         .await
         .unwrap()
         .unwrap();

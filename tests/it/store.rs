@@ -1,8 +1,8 @@
 //! Tests of the store on the real schema: every statement can be prepared, and the store handles
 //! lost connections, locks and errors of PostgreSQL.
 
-use crate::support::App;
-use crate::support::on_both;
+use crate::support::waiting::WAIT_LIMIT;
+use crate::support::{App, on_both};
 
 on_both!(every_statement_can_be_prepared_on_the_schema);
 async fn every_statement_can_be_prepared_on_the_schema(app: App) {
@@ -43,6 +43,7 @@ async fn lost_connections_are_replaced() {
             .collect();
         // A connection that the server is about to close may still accept a request, which is then
         // lost. The loop waits until the server has closed all of these connections.
+        let start = std::time::Instant::now();
         while !client
             .query(
                 "select 1 from pg_stat_activity where pid = any($1)",
@@ -50,7 +51,12 @@ async fn lost_connections_are_replaced() {
             )
             .unwrap()
             .is_empty()
-        {}
+        {
+            assert!(
+                start.elapsed() < WAIT_LIMIT,
+                "the server does not close its connections"
+            );
+        }
         ended.len()
     })
     .await

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::access::Permission;
 use serde_json::{Value, json};
@@ -936,7 +936,12 @@ async fn a_reader_of_changes_sees_every_change_of_concurrent_writers(app: App) {
     let writers: Vec<_> = writers.collect();
     let mut seen = BTreeMap::<String, Value>::new();
     let mut from = "2026-11-21T09:30:00.000Z".to_owned();
+    let start = Instant::now();
     loop {
+        assert!(
+            start.elapsed() < Duration::from_secs(120),
+            "the reads reach no last page"
+        );
         let is_over = writers.iter().all(tokio::task::JoinHandle::is_finished);
         let items = api
             .get(&format!("/tags?limit=25&updatedSince={from}"))

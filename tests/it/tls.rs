@@ -117,6 +117,7 @@ async fn health(base: &str, connector: &TlsConnector) -> String {
 fn http(certificate: &CertificateDer<'static>) -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .tls_certs_only([reqwest::Certificate::from_der(certificate).unwrap()])
+        .timeout(SOON)
 }
 
 #[tokio::test(flavor = "multi_thread")]

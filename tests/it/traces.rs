@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::node::Node;
 use crate::support::receiver::Receiver;
+use crate::support::waiting::in_time;
 use crate::support::{ApiResponse, PLATFORM_KEY, new_id, postgres, reservation};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -399,7 +400,9 @@ async fn requests_that_end_during_shutdown_are_traced() {
     assert_eq!(node.logged("stopping"), 1);
     stream.write_all(body.as_bytes()).await.unwrap();
     let mut answer = [0; 12];
-    stream.read_exact(&mut answer).await.unwrap();
+    in_time("the response arrives", stream.read_exact(&mut answer))
+        .await
+        .unwrap();
     assert_eq!(&answer, b"HTTP/1.1 201");
     drop(stream);
     let spans = collector

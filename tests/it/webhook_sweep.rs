@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::support::node::Node;
 use crate::support::receiver::{Receiver, subscribe, until, until_read};
+use crate::support::waiting::wait_until;
 use crate::support::{App, Org, new_id, on_both, on_both_with, reservation};
 
 /// A number of rows that is larger than one batch of the sweep.
@@ -564,11 +565,12 @@ async fn a_failed_delivery_is_logged_without_secrets() {
         listed[0]["consecutiveFailures"] == 1
     })
     .await;
-    let mut lines = node.lines("a webhook delivery failed");
-    while lines.is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let mut lines = Vec::new();
+    wait_until("the failed delivery is logged", async || {
         lines = node.lines("a webhook delivery failed");
-    }
+        !lines.is_empty()
+    })
+    .await;
     assert_eq!(lines.len(), 1, "{lines:?}");
     for part in [
         &organization.to_string(),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use engine::access;
 use futures_util::future::join;
-use reqwest::{Client, Method};
+use reqwest::Method;
 use serde_json::json;
 use store::Value;
 use uuid::Uuid;
@@ -15,7 +15,8 @@ use super::{
 };
 use crate::people::{Browser, html, member, path_of};
 use crate::support::node::Node;
-use crate::support::{ApiResponse, App, new_id};
+use crate::support::waiting::WAIT_LIMIT;
+use crate::support::{ApiResponse, App, http_client, new_id};
 
 /// Flag with the public URL of every node.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
@@ -114,7 +115,7 @@ impl NodeHouse {
             ("code_verifier", VERIFIER),
             ("redirect_uri", REDIRECT),
         ]);
-        let request = Client::new()
+        let request = http_client()
             .post(format!("{base}/oauth/token"))
             .header("content-type", "application/x-www-form-urlencoded");
         let response = request.body(encoded(&fields)).send().await.ok()?;
@@ -284,7 +285,7 @@ async fn an_exchange_killed_while_waiting_leaves_the_code_valid() {
                 .await
                 .unwrap();
         });
-        tokio::task::spawn_blocking(move || is_held.recv().unwrap())
+        tokio::task::spawn_blocking(move || is_held.recv_timeout(WAIT_LIMIT).unwrap())
             .await
             .unwrap();
         let killed = async {

@@ -6,7 +6,7 @@ use super::manual;
 use crate::support::demo::Demo;
 use crate::support::dice::Dice;
 use crate::support::house::House;
-use crate::support::{App, choose_tls_provider};
+use crate::support::{App, choose_tls_provider, http_client};
 
 /// Words from which the test generates manuals. Random words compress worse than real text, so the
 /// test is strict.
@@ -22,7 +22,7 @@ const WORDS: &str = "the a in of by at turn press hold pull close open leave tak
 
 /// Returns the length of a page, uncompressed and compressed with gzip.
 async fn lengths(address: &str) -> (usize, usize) {
-    let http = reqwest::Client::new();
+    let http = http_client();
     let length = async |coding: &str| {
         let response = http
             .get(address)

@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::{Client, Process, on_each};
+use crate::support::waiting::in_time;
 
 /// Opens a connection. Sends the head of a request and the first `sent` bytes of its body.
 async fn begin(address: &str, token: &str, body: &str, sent: usize) -> TcpStream {
@@ -27,9 +28,12 @@ async fn begin(address: &str, token: &str, body: &str, sent: usize) -> TcpStream
 /// Reads until the connection ends. A connection error counts as the end.
 async fn rest(stream: &mut TcpStream) -> String {
     let (mut responses, mut bytes) = (Vec::new(), vec![0; 4096]);
-    while let Ok(count @ 1..) = stream.read(&mut bytes).await {
-        responses.extend_from_slice(&bytes[..count]);
-    }
+    let reading = async {
+        while let Ok(count @ 1..) = stream.read(&mut bytes).await {
+            responses.extend_from_slice(&bytes[..count]);
+        }
+    };
+    in_time("the connection ends", reading).await;
     String::from_utf8(responses).unwrap()
 }
 

@@ -221,7 +221,9 @@ impl ChargesScene {
     async fn notice_counts(&self) -> HashMap<(String, String), usize> {
         let mut reported = HashMap::new();
         let mut after = String::new();
+        let start = Instant::now();
         loop {
+            assert!(start.elapsed() < PATIENCE, "the notices have no last page");
             let path = format!("{}/guest-changes?limit=1000{after}", self.organization);
             let page = done(&self.platform, Method::GET, &path, Value::Null).await;
             let items = page["items"].as_array().unwrap();
@@ -280,6 +282,10 @@ async fn repeated_kills_report_each_submission_charge_and_cart_once(database_url
         server = start(&database_url);
         scene.platform.base.lock().unwrap().clone_from(&server.base);
         kills += 1;
+        // Without this check, the loop would wait for ever for a guest that has panicked.
+        while let Some(guest) = guests.try_join_next() {
+            guest.unwrap();
+        }
     }
     guests.join_all().await;
 

@@ -134,6 +134,9 @@ async fn repeated_kills_lose_and_duplicate_no_writes(database_url: String) {
         server = Process::start(&database_url);
         client.base.lock().unwrap().clone_from(&server.base);
         kills += 1;
+        // Writers end only after this loop, unless they panic. Without this check, the loop would
+        // wait for ever for the requests of a writer that has panicked.
+        assert!(writers.try_join_next().is_none(), "a writer has failed");
     }
     course.is_over.store(true, Ordering::Relaxed);
     let created = writers.join_all().await.concat();

@@ -18,6 +18,8 @@ use crate::support::pgbouncer::PgBouncer;
 /// Time limit of a response while the database does not respond: the guaranteed five seconds, and
 /// half a second for a busy machine.
 const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
+/// Time limit of a write, with its repetitions.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How the proxy treats the bytes between a server and its database.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -197,9 +199,13 @@ async fn send_requests(
     is_over: Arc<AtomicBool>,
 ) -> Vec<String> {
     let mut written = Vec::new();
-    let mut is_owed = false;
+    let (mut is_owed, mut first_sent) = (false, Instant::now());
     while is_owed || !is_over.load(Ordering::Relaxed) {
         let (name, sent) = (format!("l{number}-{}", written.len()), Instant::now());
+        if !is_owed {
+            first_sent = sent;
+        }
+        assert!(first_sent.elapsed() < PATIENCE, "{name} is not answered");
         let is_write = number.is_multiple_of(2);
         let received = if is_write {
             client.create(&name).await

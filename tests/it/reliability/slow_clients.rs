@@ -27,6 +27,10 @@ async fn send_slowly(address: String, beginning: String, byte: &'static [u8]) ->
         if is_over {
             return start.elapsed();
         }
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "the server does not close the connection"
+        );
     }
 }
 

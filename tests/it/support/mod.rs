@@ -40,6 +40,7 @@ use vestibule::config::{Cli, ServeCommand, ServeFlags};
 use vestibule::server::{Limits, Server};
 
 use self::pgbouncer::PgBouncer;
+use self::waiting::in_time_within;
 
 pub const PLATFORM_KEY: &str = "pk_test";
 
@@ -369,9 +370,13 @@ pub struct ApiResponse {
 
 impl ApiResponse {
     pub async fn of(request: RequestBuilder) -> Self {
-        let response = request.send().await.unwrap();
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await.unwrap();
+        let receiving = async {
+            let response = request.send().await.unwrap();
+            let (status, headers) = (response.status().as_u16(), response.headers().clone());
+            (status, headers, response.text().await.unwrap())
+        };
+        let (status, headers, text) =
+            in_time_within(RESPONSE_LIMIT, "the response arrives", receiving).await;
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
         Self {
             status,
@@ -449,7 +454,7 @@ impl Api {
     /// Returns a client of the interface with this base URL. The client sends this token.
     pub fn at(base: &str, token: &str) -> Self {
         Self {
-            http: Client::new(),
+            http: http_client(),
             base: base.to_owned(),
             token: Some(token.to_owned()),
         }

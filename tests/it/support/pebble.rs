@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::choose_tls_provider;
 use super::left_out::leave_out;
-use super::waiting::block_until;
+use super::waiting::{WAIT_LIMIT, block_until};
 
 /// Lifetime of issued certificates in seconds: 90 days.
 const LIFETIME: u32 = 90 * 24 * 3_600;
@@ -110,6 +110,7 @@ impl Pebble {
         let own = std::fs::read(self.directory.path().join("certificate.pem")).unwrap();
         let client = Client::builder()
             .tls_certs_only([Certificate::from_pem(&own).unwrap()])
+            .timeout(WAIT_LIMIT)
             .build()
             .unwrap();
         let url = format!("https://localhost:{}/roots/0", self.ports[1]);

@@ -10,8 +10,8 @@ use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use reqwest::{Certificate, Client, ClientBuilder};
 use tempfile::TempDir;
 
-use super::choose_tls_provider;
 use super::left_out::leave_out;
+use super::{choose_tls_provider, http_client};
 
 /// The proxies that `deploy/` has a configuration for.
 pub const PROXIES: [&str; 4] = ["nginx", "haproxy", "caddy", "traefik"];
@@ -300,8 +300,13 @@ impl ShippedProxy {
     }
 
     async fn until_up(&self, program: &str) {
+        let http = http_client();
         for _ in 0..200 {
-            let ready = reqwest::get(format!("{}/readyz", self.inside)).await;
+            let ready = http
+                .get(format!("{}/readyz", self.inside))
+                .timeout(Duration::from_secs(2))
+                .send()
+                .await;
             if ready.is_ok_and(|ready| ready.status() == 200) {
                 return;
             }
