@@ -70,8 +70,8 @@ async fn a_code_of_a_node_is_exchanged_once_on_the_other_node() {
 /// The two processes send their requests at the same time or some seconds apart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {
-    const ROUNDS: u64 = 40;
     const ROUND: u64 = 15;
+    const ROUNDS: u64 = 600 / ROUND;
     let Some(app) = App::on_postgres(&[PUBLIC_URL]).await else {
         return;
     };
@@ -111,7 +111,6 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {
         }
         advance(ROUND - lag);
     }
-    assert_eq!(ROUNDS * ROUND, 600, "ten minutes");
 }
 
 /// Repeats a request to the token endpoint until the response is not a 503.
@@ -194,7 +193,6 @@ async fn two_refreshers_on_two_nodes_keep_their_grant_over_a_fail_over() {
         other.clock.advance(ROUND);
     }
     takeover.unwrap().await.unwrap();
-    assert_eq!(ROUNDS * ROUND, Duration::from_secs(600), "ten minutes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
