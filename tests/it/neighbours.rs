@@ -22,10 +22,9 @@ use crate::support::{Api, ApiResponse, App, Org, new_id, on_both};
 store::statements! {
     /// Reads the two revisions of an organization.
     REVISIONS = "select revision, stream_revision from organization where id = ?1";
-    /// Sets the revisions to earlier values. A database that loses commits in a fail-over goes back
-    /// to earlier revisions in the same way.
+    /// Sets the revisions to earlier values, as happens in a fail-over that loses commits.
     RESET_REVISIONS = "update organization set revision = ?2, stream_revision = ?3 where id = ?1";
-    /// Deletes a portal, as if its commit had been lost.
+    /// Deletes a portal, as if the commit that created it had been lost.
     DELETE_PORTAL = "delete from portal where organization_id = ?1 and name_key = ?2";
     /// Makes SQLite check references at the commit instead of at each statement.
     DEFER_REFERENCES = "pragma defer_foreign_keys = 1";
@@ -328,9 +327,9 @@ async fn uncommitted_data_is_not_cached() {
         let failed = tokio::spawn({
             let store = store.clone();
             async move {
-                // This write must share a commit with the writes before it. `write_for` gives an
-                // organization with slow work separate commits, so this write names another
-                // organization.
+                // This write must share a commit with the two writes before it. `write_for` gives
+                // the writes of a slow organization commits of their own, so this write names
+                // another organization.
                 store
                     .write_for(Some(Uuid::max()), store::WORK_LIMIT, |tx| {
                         tx.execute(&DEFER_REFERENCES, &[])?;

@@ -333,7 +333,7 @@ fn unbound(text: &str) -> Vec<String> {
                     ..Block::default()
                 });
             }
-            // `for update` locks rows of tables that are already bound.
+            // In `for update`, `for no key update` and `do update`, no table name follows `update`.
             "update" if index > 0 && ["for", "key", "do"].contains(&words[index - 1].as_str()) => {}
             "from" | "join" | "into" | "update"
                 if at(1) != "(" && is_name(at(1)) && at(1) != "set" =>
@@ -427,7 +427,7 @@ fn unbound(text: &str) -> Vec<String> {
 #[derive(Default)]
 struct Block {
     within: Option<usize>,
-    /// The tables, each with its name or alias.
+    /// The tables, each with its name in the database and the name that the query uses for it.
     tables: Vec<(String, String)>,
     /// The names of common table expressions.
     common_tables: BTreeSet<String>,

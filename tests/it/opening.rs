@@ -124,7 +124,8 @@ async fn each_migration_statement_ends_at_a_line_end() {
                 .split(";\n")
                 .filter(|statement| !statement.trim().is_empty())
             {
-                // PostgreSQL refuses a prepared statement that contains two commands.
+                // `execute` prepares its text. PostgreSQL refuses to prepare two commands together,
+                // so the test fails if a part contains two commands.
                 transaction
                     .execute(statement, &[])
                     .unwrap_or_else(|error| panic!("{migration}: {error}: {statement}"));
@@ -226,7 +227,8 @@ async fn migrations_are_refused_through_a_transaction_pooler() {
         else {
             return;
         };
-        // In the second run of the command, the pooler still has the connections of the first run.
+        // In the second round, the pooler reuses the connections to PostgreSQL that it opened in
+        // the first round.
         for _ in 0..2 {
             let text = refusal_of("migrate", &pooler.database_url).await;
             assert!(
@@ -290,8 +292,8 @@ async fn sharding_is_refused_through_a_transaction_pooler() {
         text.contains("of an older version"),
         "nothing has been migrated: {text}"
     );
-    // Without the pooler the command passes that check. It then fails because Citus is not
-    // installed.
+    // Without the pooler the command passes the check for poolers. It then distributes the tables,
+    // or reports that Citus is not installed.
     let text = output_with(
         &pooler.database_url,
         &["--citus", "--database-direct-url", &url],

@@ -220,8 +220,8 @@ async fn members_are_listed_and_removed(app: App) {
         .await
         .error(404);
 
-    // If a member is added again with the id of a removed member, both are the same credential.
-    // The subscriptions of that credential still exist, and are disabled.
+    // A member who is added again with the id of a removed member has the credential of the removed
+    // member. The subscriptions of that credential still exist, and are disabled.
     org.member(members[0], None, Permission::VARIANTS, true)
         .await;
     leaving.get("/portals").await.error(401);

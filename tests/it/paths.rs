@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The beginnings of paths. Words in backticks count as a path if they begin with one of these
-/// folders.
+/// Folders of the repository. The test treats a word in backticks as a path if it begins with one
+/// of them.
 const FOLDERS: [&str; 12] = [
     ".ci/",
     "bench/",

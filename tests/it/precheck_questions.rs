@@ -102,8 +102,9 @@ async fn questions_can_be_sent_back_as_read(app: App) {
         .data();
     assert_eq!(same, step, "nothing has changed, and nothing new is linked");
     assert_eq!(read(&api, &step).await, before);
-    // An update without `questions` does not change the questions. If a list of questions links
-    // no new text, the update may reorder, shorten or empty the list.
+    // An update without `questions` does not change the questions. A caller without the permission
+    // to link texts may reorder, shorten or empty the list of questions, because such a change
+    // links no new text.
     change(&api, &step, json!({ "nickname": "Renamed" }))
         .await
         .data();

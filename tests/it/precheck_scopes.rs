@@ -644,8 +644,9 @@ async fn a_limited_caller_cannot_change_fees_of_others(app: App) {
             expected,
             "{targets}"
         );
-        // If the list equals the stored one, it does not count as a change. The caller may then
-        // send it with other fields. The order of checks is 404, 403, 409.
+        // A list of fees that equals the stored one is no change, so this caller may send it with
+        // other fields. In a change of the list, the service checks first whether each fee exists
+        // (404), then the permission (403), then `expectedUpdatedAt` (409).
         change(
             &limited,
             &step,

@@ -728,8 +728,8 @@ async fn a_hanging_receiver_does_not_delay_others(app: App, authority: TestAutho
     for _ in 0..EVENTS {
         org.reservation(Some(flat)).await;
     }
-    // This limit is shorter than the server's `--webhook-timeout`. With a longer limit, the
-    // hanging deliveries could end first, and the test would prove nothing.
+    // The time limit of 10 s is shorter than the server's `--webhook-timeout`. With a longer limit,
+    // the hanging deliveries could end first, and the test would prove nothing.
     let all_quick = async {
         while quick.seen.count() < EVENTS || modern.seen.count() < EVENTS {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -755,8 +755,8 @@ async fn a_hanging_receiver_does_not_delay_others(app: App, authority: TestAutho
         );
         assert_eq!(receiver.seen.records().len(), EVENTS);
     }
-    // The client opens several connections at the beginning, before it knows that HTTP/2 needs
-    // only one.
+    // The service opens several connections at first, before it knows that the receiver speaks
+    // HTTP/2 and one connection is enough.
     assert!(
         modern.seen.connections.load(Ordering::Relaxed) <= 16,
         "{:?} connections",
@@ -781,7 +781,7 @@ async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(
     subscribe(&org.key().await, &receiver).await;
     let flat = org.property(None, &[]).await;
     org.sync(reservations(flat, EVENTS)).await.data();
-    // A dispatcher that looks for deliveries only once a second would need twice this time.
+    // A dispatcher that looks for deliveries only once a second would need twice the limit of 10 s.
     let all = async {
         while receiver.seen.count() < EVENTS {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -805,8 +805,8 @@ async fn many_subscriptions_to_the_same_target_all_get_their_turn(
     app: App,
     authority: TestAuthority,
 ) {
-    // Each credential has 100 subscriptions. One query of the dispatcher cannot read the
-    // deliveries of them all, and only a few deliveries to one target may run at once.
+    // Each credential has 100 subscriptions. The dispatcher cannot read the deliveries of all 300
+    // with one query, and may run only a few deliveries to one target at once.
     const CREDENTIALS: usize = 3;
     let org = app.org().await;
     let receiver = authority

@@ -610,8 +610,8 @@ async fn a_page_at_a_high_offset_costs_little_more_than_the_first(app: App) {
             statements <= first.statements && rows <= first.rows,
             "{offset}"
         );
-        // The list skips whole blocks of rows, because it knows how many rows each block has.
-        // In addition to the returned rows, it reads at most one block.
+        // The list skips the rows before the offset in whole blocks, because it knows how many rows
+        // each block has. It reads at most one block in addition to the returned rows.
         assert!(
             instructions <= first.instructions + 4_000 * 12,
             "{offset}: {instructions} {}",
@@ -946,8 +946,8 @@ async fn properties_are_filtered_by_name_group_and_tag(app: App) {
 }
 
 /// Returns random writes, changes and deletions of records. A record refers only to records that
-/// exist at that point. The history never writes a deleted record again. If one sync contained both
-/// the deletion and the later write, it would treat the write as a change.
+/// exist at that point. No record is written again after its deletion, because a sync that contains
+/// both treats the second write as a change of an existing record.
 fn history(dice: &mut Dice, length: usize) -> Vec<Value> {
     const KINDS: [&str; 7] = [
         "property_group",

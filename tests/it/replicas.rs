@@ -114,7 +114,7 @@ impl ReplicaPair {
             .any(|tag| tag["name"] == name)
     }
 
-    /// Reads until a response comes from the replica. Panics if none comes in time.
+    /// Reads until the replica has answered three times. Panics after 20 s.
     async fn until_replica_answers(&self, name: &str) {
         let (before, start) = (self.count("answered").await, Instant::now());
         while self.count("answered").await < before + 3 {

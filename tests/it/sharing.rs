@@ -148,8 +148,8 @@ async fn a_failed_write_is_rolled_back_alone_in_a_group_commit() {
     assert_eq!(count(&store).await, 2);
 }
 
-/// While many organizations write continuously, at most as many tasks wait for a connection as
-/// there are writers and connections.
+/// While many organizations write continuously, the number of tasks is at most the number of
+/// writers plus two for each connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_tasks_waiting_for_a_connection_is_bounded() {
     const WRITERS: usize = 16;
@@ -239,8 +239,8 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
             writes.push(write(&store, 1, move |tx| {
                 let name = format!("{failing} {number}");
                 insert(tx, &name)?;
-                // If the middle operation is the one that fails, no operation reads before its
-                // deferred statement. Otherwise each operation does.
+                // In the round in which the middle operation fails, no operation reads before its
+                // deferred statement. In the other rounds each operation reads.
                 if failing != 1 {
                     tx.rows(&COUNT, &[])?;
                 }

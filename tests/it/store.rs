@@ -41,8 +41,8 @@ async fn lost_connections_are_replaced() {
             .iter()
             .map(|row| row.get(0))
             .collect();
-        // A connection that the server is about to close may still accept a request, which is then
-        // lost. The loop waits until the server has closed all of these connections.
+        // A connection that PostgreSQL is about to close may still accept a request, which is then
+        // lost. The loop waits until PostgreSQL has closed all of these connections.
         let start = std::time::Instant::now();
         while !client
             .query(

@@ -137,8 +137,7 @@ const DOCUMENTS: [(&str, &str); 26] = [
 /// reads them also changes them.
 const NOT_READ: [&str; 4] = ["calendar_event", "guest_cart", "guest_charge", "oauth_app"];
 
-/// Fields without a default. They define the document, or the platform must send them with every
-/// record.
+/// Fields without a default. Every stored document has them, so the test does not remove them.
 const REQUIRED: [&str; 35] = [
     "precheck_step.questions[].id",
     "precheck_step.questions[].kind",

@@ -211,8 +211,8 @@ async fn a_linked_text_must_fit_the_length_of_the_field(app: App) {
         .issues(),
         ["data.titleId"]
     );
-    // Another field of the step permits longer texts, so the step may link the text there. A
-    // repeated update does not change that link. The text is too long for a title.
+    // `titles[1]` is too long for a title, but not for `guestDescriptionMlTextId`. The service also
+    // accepts the same update again, which changes no link.
     let subtitle =
         json!({ "displayTitleMlTextId": titles[0], "guestDescriptionMlTextId": titles[1] });
     change(&api, &step, subtitle.clone()).await.data();
@@ -223,7 +223,7 @@ async fn a_linked_text_must_fit_the_length_of_the_field(app: App) {
     )
     .await
     .data();
-    // The step now links the text as its title too, so the limit of titles applies to the text.
+    // The step now links `titles[0]` as its title, so the limit of titles applies to this text.
     assert_eq!(
         write(&api, &titles[0], "de", &"x".repeat(201))
             .await
@@ -459,7 +459,7 @@ async fn changing_a_heading_changes_every_step_that_shows_it(app: App) {
         .unwrap()["updatedAt"]
         .clone();
     assert_eq!(listed, json!(before[1]), "the list says so, too");
-    // If the text is changed through one of the steps that use it, the effect is the same.
+    // Two steps use the text. A change of the text through one of them changes `updatedAt` of both.
     change(&api, &one, json!({ "displayTitle": "Farewell" }))
         .await
         .data();

@@ -244,8 +244,8 @@ async fn null_for_an_optional_argument_is_the_same_as_leaving_it_out(app: App) {
     )
     .await;
     assert_eq!(created["isError"], false, "{created}");
-    // Null does not replace a required argument, so the service refuses this call. If a field
-    // may be null, the operation receives the null.
+    // A required argument must not be null, so the service refuses this call. A field that may be
+    // null becomes null.
     let nameless = refusal(&call(&app, &api, "createPortal", json!({ "name": null })).await);
     assert_eq!(nameless["code"], "VALIDATION_ERROR");
     let id = &created["structuredContent"]["data"]["id"];

@@ -226,8 +226,8 @@ async fn a_resent_delivery_keeps_its_id(app: App, receiver: Receiver) {
     let log = until_read(&api, &deliveries, |log| log[0]["status"] == "delivered").await;
     assert_eq!((log.as_array().unwrap().len(), attempts(&log[0])), (1, 3));
 
-    // The data of this delivery is not visible, so the service does not send the delivery.
-    // After the reservation is visible again, the service can send it.
+    // The service discards a delivery about a deleted reservation. After the platform has sent the
+    // reservation again, the delivery can be repeated.
     org.delete_record("reservation", stay).await;
     api.post(&again, json!({})).await.data();
     until_read(&api, &deliveries, |log| log[0]["status"] == "discarded").await;

@@ -69,8 +69,8 @@ async fn fill(org: &Org<'_>, subscription: &Value, count: usize, status: &'stati
     fill_due(org, subscription, count, status, None).await;
 }
 
-/// Inserts deliveries into the log of a subscription. They become due when the time `due` has
-/// passed from now on. Without `due`, they have no due time.
+/// Inserts deliveries into the log of a subscription. They become due after the duration `due`.
+/// Without `due`, they have no due time.
 async fn fill_due(
     org: &Org<'_>,
     subscription: &Value,
@@ -351,9 +351,9 @@ async fn webhook_rows_of_a_member_stay_within_each_organization(app: App, receiv
     let second = token(&there).await;
     first.get("/webhook-subscriptions").await.error(401);
 
-    // The subscriptions in the first organization belong to the same member. In the second
-    // organization, callers can neither see nor change these subscriptions, and they do not
-    // count towards the limit there.
+    // The member also has 100 subscriptions in the first organization. Callers in the second
+    // organization can neither see nor change them, and the limit of the second organization does
+    // not include them.
     assert_eq!(second.get("/webhook-subscriptions").await.data(), json!([]));
     let path = format!("/webhook-subscriptions/{}", id_of(&mine));
     second.get(&format!("{path}/deliveries")).await.error(404);

@@ -99,7 +99,7 @@ async fn the_server_and_its_resources_publish_their_metadata(app: App) {
             (200, &at(resource))
         );
     }
-    // The address in each `WWW-Authenticate` header leads to a document.
+    // The address in each `WWW-Authenticate` header is that of a metadata document.
     for (path, resource) in [
         ("/api/v1/portals", "/api/v1"),
         ("/mcp", "/mcp"),

@@ -84,8 +84,8 @@ async fn uploads_of_other_types_are_refused_with_a_message(app: App) {
     let step = house.step("document_upload", json!({})).await;
     let browser = StayBrowser::new(&house);
     let svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\">{SCRIPT}</svg>");
-    // The server refuses a ZIP, a gzip and a PDF above the size limit. It never unpacks an
-    // upload.
+    // The server never unpacks an upload, so it refuses a ZIP and a gzip. It also refuses a PDF
+    // above the size limit.
     let zip = [b"PK\x03\x04".as_slice(), &[0; 1_000]].concat();
     let gzip = [b"\x1f\x8b\x08\0\0\0\0\0\0\x03".as_slice(), &[0; 1_000]].concat();
     let mut large = b"%PDF-1.7".to_vec();

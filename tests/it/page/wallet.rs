@@ -525,8 +525,8 @@ impl PassPhone<'_> {
             .as_u16()
     }
 
-    /// Returns the passes of the phone that have changed since the tag in `since`; `None` if no
-    /// pass has changed.
+    /// Returns the passes of the phone that have changed; `None` if no pass has changed. `since` is
+    /// empty, or a query with the `lastUpdated` of an earlier response.
     pub(super) async fn changed(&self, since: &str) -> Option<Value> {
         let path = format!("/devices/phone-1/registrations/{TYPE}{since}");
         let response = self.send(reqwest::Method::GET, &path, None).await;

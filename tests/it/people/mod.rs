@@ -255,7 +255,7 @@ pub fn member(email: &str) -> Value {
     })
 }
 
-/// Creates a member.
+/// Creates a member with the address `ada@example.com` and all permissions.
 pub async fn ada(org: &Org<'_>) -> Uuid {
     let id = new_id();
     org.put(&format!("/members/{id}"), member("ada@example.com"))

@@ -17,8 +17,9 @@ use uuid::Uuid;
 use super::{Client, Process, ServerResponse, assert_intact, on_each};
 use crate::support::{PLATFORM_KEY, new_id, reservation};
 
-/// The number of stays. The next constant is the number of guests who act at the same time.
+/// Number of stays.
 const STAYS: usize = 48;
+/// Number of guests who act at the same time.
 const GUESTS: usize = 6;
 /// Time limit of a request of a guest, with its repetitions. A guest repeats a request until its
 /// response is final.

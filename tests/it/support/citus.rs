@@ -163,8 +163,8 @@ impl Servers {
 
     fn run(&self, program: &str, arguments: &[&str]) -> bool {
         let mut command = unprivileged(&self.bin.join(program));
-        // The servers connect to each other with libpq, which looks for credentials in the home
-        // directory.
+        // The servers connect to each other with libpq, which reads credentials from the home
+        // directory. This directory contains none.
         command
             .env("HOME", self.directory.path())
             .args(arguments)

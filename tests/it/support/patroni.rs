@@ -288,8 +288,8 @@ impl PatroniMember {
         }
     }
 
-    /// Returns the processes of PostgreSQL. The first one is the postmaster, the parent of the
-    /// others.
+    /// Returns the process ids of PostgreSQL. The first one belongs to the postmaster, the parent
+    /// of the other processes.
     fn server(&self) -> Vec<u32> {
         let Ok(noted) = std::fs::read_to_string(self.directory.join("data/postmaster.pid")) else {
             return Vec::new();
@@ -382,8 +382,8 @@ fn free_ports() -> [u16; 2] {
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// A script that kills all processes whose files are in a directory. It kills Patroni first,
-/// because Patroni would restart PostgreSQL.
+/// A script that kills every process whose id is in a file below the directory `$0`. It kills
+/// Patroni first, because Patroni would restart PostgreSQL.
 const CLEAN_UP: &str = "for file in $0/*/patroni.pid $0/etcd.pid $0/*/data/postmaster.pid; do \
                      test -e $file && kill -KILL $(head -1 $file) 2>/dev/null; done";
 

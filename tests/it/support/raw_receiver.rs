@@ -37,8 +37,8 @@ pub enum Act {
     Drip(String, &'static str),
     /// Sends the first text at once, then repeats the second text as fast as possible.
     Flood(String, String),
-    /// After the first request of a connection, sends these bytes. Acts on the second
-    /// request by the boxed `Act`.
+    /// Answers the first request of a connection with these bytes, and later requests according to
+    /// the boxed `Act`.
     Once(String, Box<Act>),
     /// Over HTTP/2, refuses the request of the receiver's first connection with these frames. On
     /// later connections, sends the status 200.

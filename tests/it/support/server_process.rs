@@ -143,8 +143,8 @@ impl ServerProcess {
         }
     }
 
-    /// Runs a command whose standard output goes elsewhere. The address of the server is therefore
-    /// unknown.
+    /// Runs a command with another standard output than a pipe to this process, so the address of
+    /// the server is unknown.
     pub fn start_with_output(
         command: &mut Command,
         output: impl Into<Stdio>,
