@@ -18,8 +18,8 @@ fn stay(flat: Uuid, email: &str, check_in: &str, check_out: &str) -> Value {
     stay
 }
 
-/// Returns whether a step is shown to a stay. Checks that the guest view and the explanation agree
-/// about the step.
+/// Returns whether a step is shown to the guest of a stay. Checks that the guest view and the
+/// explanation agree about the step.
 async fn shows(house: &House<'_>, step: Uuid, of: Uuid) -> bool {
     let view = house.org.guest_view(of).await;
     let is_in = |steps: &Value| {

@@ -629,7 +629,7 @@ async fn a_list_of_changes_is_ordered_by_change_and_follows_small_pages(app: App
             );
             stamps.push(item["updatedAt"].as_str().unwrap().to_owned());
         }
-        // The record changes after the reader has read it, so the reader gets it a second time.
+        // This record changes after the reader has read it, so a later page contains it again.
         if page == 4 {
             let first = seen.keys().next().unwrap().parse().unwrap();
             org.put_record("tag", first, json!({ "name": "third" }))

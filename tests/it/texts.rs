@@ -710,8 +710,8 @@ async fn a_text_shared_with_others_is_read_only_for_limited_callers(app: App) {
         "main",
         "nothing is saved"
     );
-    // If the caller writes the text that the step already shows, nothing changes, so the
-    // service accepts the write. The caller may also replace the shared text by a new one.
+    // The caller may write the text that the step already shows, because that changes nothing. The
+    // caller may also link a new text instead of the shared one.
     change(
         &limited,
         &own,

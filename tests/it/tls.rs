@@ -27,7 +27,8 @@ use crate::support::{ApiResponse, App, choose_tls_provider};
 
 /// Time limit of events that take milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(10);
-/// Time limit that the tests set for idle clients. The tests wait several times as long.
+/// Time limit that some tests set for idle clients. The tests give the server up to [`SOON`] to
+/// disconnect such a client.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 

@@ -1016,7 +1016,7 @@ async fn workflow_steps_are_listed_for_subscriptions(app: App) {
         .get("/workflow-zapier-steps")
         .await
         .error(403);
-    // A client can subscribe to each workflow step that the list contains.
+    // A client can subscribe to each workflow step in the list at `/workflow-zapier-steps`.
     let body = json!({
         "event": "workflow.step",
         "targetUrl": CLOSED_ADDRESS,

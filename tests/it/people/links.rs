@@ -226,8 +226,8 @@ async fn a_link_depends_on_the_current_state_of_its_member(app: App) {
         assert_eq!(answer.status, 403);
         assert!(html(&answer).contains("Two-factor"));
     }
-    // The service refused the sign-in, so the link is still unused. The member can use the link
-    // after meeting the conditions for a sign-in.
+    // The refused sign-ins have not used up the link. Now that the member is enrolled in two-factor
+    // authentication, the link works.
     org.put(&format!("/members/{id}"), member("ada@example.com"))
         .await;
     assert_eq!(press().await.status, 303);

@@ -21,8 +21,7 @@ use crate::support::{PLATFORM_KEY, new_id, reservation};
 const STAYS: usize = 48;
 /// Number of guests who act at the same time.
 const GUESTS: usize = 6;
-/// Time limit of a request of a guest, with its repetitions. A guest repeats a request until its
-/// response is final.
+/// Time limit of a request of a guest, with its repetitions.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time limit for the arrival of the last notice at the platform. A node looks for due charges at
 /// least every 20 s.
@@ -34,7 +33,8 @@ fn start(database_url: &str) -> Process {
     Process::start_with(database_url, &[delay])
 }
 
-/// Repeats a request until its response is final.
+/// Repeats a request while it gets no response, or a response after which the client has to try
+/// again (`is_retryable`).
 async fn final_response(
     client: &Client,
     method: Method,

@@ -12,8 +12,7 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, ServerResponse, assert_intact, number, on_each};
 
-/// Time limit of a request, with its repetitions. A client repeats a request until its response is
-/// final.
+/// Time limit of a request, with its repetitions.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The progress of the clients, which the test reads to decide when to kill the server.
@@ -25,7 +24,8 @@ struct Progress {
 }
 
 impl Progress {
-    /// Repeats a request with the same key until its response is final.
+    /// Repeats a request with the same key while it gets no response, or a response after which the
+    /// client has to try again (`is_retryable`).
     async fn final_response(
         &self,
         client: &Client,
