@@ -430,8 +430,8 @@ const HOSTILE: [(&str, &[&str]); 22] = [
             "https://[64:ff9b:1:c0a8:1:100::]/", "https://[64:ff9b:1:7f:0:1::]/",
             "https://[64:ff9b:1:0:7f:0:100:0]/", "https://[64:ff9b:1:ffff:ffff:ffff:ffff:ffff]/",
             "https://[64:ff9b:2::10.0.0.1]/", "https://[64:ff9b:0:1::10.0.0.1]/",
-            // These Teredo addresses contain 127.0.0.1 as the server or as the client. A Teredo
-            // address stores the client's address inverted.
+            // The first two addresses are Teredo addresses: one contains 127.0.0.1 as the server,
+            // the other as the client. A Teredo address stores the client's address inverted.
             "https://[2001:0:7f00:1::]/", "https://[2001:0:808:808:0:0:80ff:fffe]/",
             "https://[2002:7f00:1:ffff:ffff:ffff:ffff:ffff]/", "https://[2002:a9fe:a9fe:1::1]/",
             "https://[::fffe:127.0.0.1]/", "https://[::1:127.0.0.1]/",

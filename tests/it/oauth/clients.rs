@@ -199,7 +199,8 @@ async fn each_client_behind_a_trusted_proxy_registers_for_itself(app: App) {
         429,
         "temporarily_unavailable",
     );
-    // A request without `X-Forwarded-For` counts towards the limit of the proxy's own address.
+    // A request without `X-Forwarded-For`, or with an invalid address in it, counts towards the
+    // limit of the proxy's own address.
     for _ in 0..20 {
         assert_eq!(register(&app, good.clone()).await.status, 201);
     }

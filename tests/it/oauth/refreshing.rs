@@ -87,8 +87,8 @@ async fn reusing_a_refresh_token_returns_the_same_tokens_for_a_minute_and_then_e
             .await,
     );
     app.clock.advance(Duration::from_secs(59));
-    // The response to the repeated request has the scope of the first response, even if the
-    // repeated request names another scope.
+    // The response to the repeated request has the scope of the first response, although the
+    // repeated request names no scope.
     let again = Tokens::of(&scene.refresh(&first.refresh).await);
     assert_eq!(
         (&again.refresh, &again.access, again.scope.as_str()),

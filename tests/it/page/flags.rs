@@ -124,7 +124,7 @@ async fn a_guest_answers_a_survey_without_a_script(app: App) {
     let (_, page) = browser.fill_in(&page, "/reviews/checkin", &fields).await;
     shows(&page, &["Thank you for your review."]);
     assert_eq!(action(&page, "/reviews"), None);
-    // A form that is sent twice redirects to the same page.
+    // The same form, sent a second time, redirects as it did the first time.
     assert_eq!(browser.post("/reviews/checkin", &fields).await.status, 303);
     browser.open_missing("/reviews/checkin").await;
     lacks(&browser.open("").await, &["/reviews/checkin"]);
