@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::support::node::Node;
 use crate::support::pgbouncer::PgBouncer;
 use crate::support::postgres;
+use crate::support::server_process::output_of;
 
 async fn fresh_postgres() -> Option<String> {
     tokio::task::spawn_blocking(postgres::fresh_database)
@@ -24,11 +25,13 @@ async fn refusal(database_url: &str) -> String {
 async fn refusal_of(command: &'static str, database_url: &str) -> String {
     let database_url = database_url.to_owned();
     let run = move || {
-        Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args([command, "--database-url", &database_url])
-            .output()
+        output_of(Command::new(env!("CARGO_BIN_EXE_vestibule")).args([
+            command,
+            "--database-url",
+            &database_url,
+        ]))
     };
-    let output = tokio::task::spawn_blocking(run).await.unwrap().unwrap();
+    let output = tokio::task::spawn_blocking(run).await.unwrap();
     assert!(!output.status.success(), "{command} went on");
     let text = String::from_utf8(output.stderr).unwrap();
     text.lines()
@@ -43,9 +46,8 @@ async fn output_with(database_url: &str, flags: &[&str]) -> String {
     command
         .args(["migrate", "--database-url", database_url])
         .args(flags);
-    let output = tokio::task::spawn_blocking(move || command.output())
+    let output = tokio::task::spawn_blocking(move || output_of(&mut command))
         .await
-        .unwrap()
         .unwrap();
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
 }
@@ -63,16 +65,14 @@ async fn admits_with(database_url: &str, flags: &[&str]) -> bool {
             .collect::<Vec<_>>(),
     );
     let migrate = move || {
-        Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args(["migrate", "--database-url", &database_url])
-            .args(flags)
-            .status()
+        output_of(
+            Command::new(env!("CARGO_BIN_EXE_vestibule"))
+                .args(["migrate", "--database-url", &database_url])
+                .args(flags),
+        )
     };
-    tokio::task::spawn_blocking(migrate)
-        .await
-        .unwrap()
-        .unwrap()
-        .success()
+    let output = tokio::task::spawn_blocking(migrate).await.unwrap();
+    output.status.success()
 }
 
 /// Applies all migrations of the tested version, and then `sql` as a later migration that this

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::node::Node;
-use crate::support::server_process::ServerProcess;
+use crate::support::server_process::{ServerProcess, output_of};
 use crate::support::waiting::in_time;
 use crate::support::{ApiResponse, App, PLATFORM_KEY, http_client, new_id, on_both, postgres};
 
@@ -74,10 +74,7 @@ impl Running {
 /// Runs `vestibule` with these arguments until it ends. Returns whether it succeeded, its standard
 /// output and its standard error.
 fn run(arguments: &[&str]) -> (bool, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-        .args(arguments)
-        .output()
-        .unwrap();
+    let output = output_of(Command::new(env!("CARGO_BIN_EXE_vestibule")).args(arguments));
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (
         output.status.success(),
@@ -312,10 +309,7 @@ fn wrong_commands_are_reported_on_standard_error() {
             "/no/such/file",
         ],
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args(&arguments)
-            .output()
-            .unwrap();
+        let output = output_of(Command::new(env!("CARGO_BIN_EXE_vestibule")).args(&arguments));
         assert!(!output.status.success(), "{arguments:?}");
         assert!(!output.stderr.is_empty(), "{arguments:?}");
     }
@@ -387,7 +381,7 @@ async fn records_are_imported_from_a_file_and_from_standard_input() {
             &organization,
             strange.to_str().unwrap(),
         ]);
-        let output = rehearsal.output().unwrap();
+        let output = output_of(&mut rehearsal);
         assert_eq!(
             String::from_utf8_lossy(&output.stdout),
             "would import 3 records, 0 events\n"

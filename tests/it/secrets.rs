@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::server_process::ServerProcess;
+use crate::support::server_process::{ServerProcess, output_of};
 use crate::support::{ApiResponse, App, PLATFORM_KEY, new_id, on_both};
 
 /// The environment variables of all flags that contain a secret.
@@ -50,7 +50,7 @@ impl WorkingDirectory {
 
     /// Runs `vestibule` in the directory until it ends.
     fn run(&self, arguments: &[&str], environment: &[(&str, &Path)]) -> Output {
-        self.command(arguments, environment).output().unwrap()
+        output_of(&mut self.command(arguments, environment))
     }
 
     /// Returns the error message of the server, which must refuse to start.

@@ -11,6 +11,7 @@ use strum::VariantArray as _;
 use uuid::Uuid;
 
 use crate::support::house::{House, with};
+use crate::support::server_process::output_of;
 use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -1065,13 +1066,13 @@ async fn an_import_with_skip_writes_the_rejected_records_as_ndjson() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("records.ndjson");
     std::fs::write(&file, lines.join("\n")).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-        .args(["import", "--skip-invalid", "--organization"])
-        .arg(org.id.to_string())
-        .args(["--database-url", &app.database_url])
-        .arg(&file)
-        .output()
-        .unwrap();
+    let output = output_of(
+        Command::new(env!("CARGO_BIN_EXE_vestibule"))
+            .args(["import", "--skip-invalid", "--organization"])
+            .arg(org.id.to_string())
+            .args(["--database-url", &app.database_url])
+            .arg(&file),
+    );
     let reported = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{reported}");
     assert_eq!(

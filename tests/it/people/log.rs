@@ -12,6 +12,7 @@ use super::idp::Idp;
 use super::provider::sign_in_at_provider;
 use super::{Browser, field, member, path_of};
 use crate::support::node::Node;
+use crate::support::server_process::output_of;
 use crate::support::{ApiResponse, new_id};
 
 /// Waits until the log has a second line about a request, in addition to the access line. Checks
@@ -204,16 +205,16 @@ fn conflicting_sign_in_flags_are_refused_with_a_message() {
         ),
         (&["--sign-in-url=javascript:alert(1)"], "is not an address"),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
-            .args([
-                "serve",
-                "--listen=127.0.0.1:0",
-                "--database-url=sqlite:flags.db",
-            ])
-            .args(flags)
-            .current_dir(directory.path())
-            .output()
-            .unwrap();
+        let output = output_of(
+            Command::new(env!("CARGO_BIN_EXE_vestibule"))
+                .args([
+                    "serve",
+                    "--listen=127.0.0.1:0",
+                    "--database-url=sqlite:flags.db",
+                ])
+                .args(flags)
+                .current_dir(directory.path()),
+        );
         let reported = String::from_utf8(output.stderr).unwrap();
         assert!(
             !output.status.success() && reported.contains(text),

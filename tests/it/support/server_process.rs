@@ -56,17 +56,30 @@ pub fn serve_in(directory: &Path, variables: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Runs a command until it ends, and returns its exit status and its output. Panics if the command
-/// does not end, for example because a server accepts settings that it should refuse. The output
-/// must fit into a pipe.
+/// Runs a command without input until it ends, and returns its exit status and its output. Kills
+/// the command and panics if it does not end in time, for example because a server accepts settings
+/// that it should refuse.
+#[track_caller]
 pub fn output_of(command: &mut Command) -> Output {
-    let mut child = command
+    let child = command
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_for_end(&mut child);
-    child.wait_with_output().unwrap()
+    let (pid, (has_ended, end)) = (child.id().to_string(), mpsc::channel::<()>());
+    let watch = std::thread::spawn(move || {
+        let is_late = end.recv_timeout(PROCESS_LIMIT) == Err(mpsc::RecvTimeoutError::Timeout);
+        if is_late {
+            drop(Command::new("kill").args(["-KILL", &pid]).status());
+        }
+        is_late
+    });
+    let output = child.wait_with_output().unwrap();
+    drop(has_ended);
+    let is_late = watch.join().unwrap();
+    assert!(!is_late, "{command:?} did not end within {PROCESS_LIMIT:?}");
+    output
 }
 
 /// Waits until a process has ended. Kills the process and panics if it does not end in time.
