@@ -58,7 +58,7 @@ async fn category(house: &House<'_>, title: &str) -> Value {
         .data()
 }
 
-/// Writes the entry of a text in this language, so that no machine translates it.
+/// Writes the entry of a text in this language, as a person does.
 async fn write(house: &House<'_>, translation: &Value, language: &str, text: &str) {
     let path = format!("/translations/{}/entries/{language}", id(translation));
     house

@@ -9,7 +9,7 @@ use crate::manuals::texts;
 use crate::precheck::{change, create, path, read, translation, try_create, with};
 use crate::support::{Api, ApiResponse, App, on_both};
 
-/// Writes the entry of a text in this language, so that no machine translates it.
+/// Writes the entry of a text in this language, as a person does.
 async fn write(api: &Api, text: &Value, language: &str, version: &str) -> ApiResponse {
     let path = format!(
         "/translations/{}/entries/{language}",

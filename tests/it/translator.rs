@@ -131,7 +131,8 @@ async fn create(api: &Api, text: &str) -> String {
         .to_owned()
 }
 
-/// Writes the entry of a text in this language, so that no machine translates it.
+/// Writes the entry of a text in this language, as a person does. The entry is not marked as a
+/// machine translation.
 async fn write(api: &Api, id: &str, language: &str, text: &str) -> Value {
     api.ok(
         Method::PUT,
