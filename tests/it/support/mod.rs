@@ -370,11 +370,11 @@ pub struct ApiResponse {
 
 impl ApiResponse {
     pub async fn of(request: RequestBuilder) -> Self {
-        let receiving = async {
+        let receiving = Box::pin(async {
             let response = request.send().await.unwrap();
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
             (status, headers, response.text().await.unwrap())
-        };
+        });
         let (status, headers, text) =
             in_time_within(RESPONSE_LIMIT, "the response arrives", receiving).await;
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
