@@ -47,46 +47,52 @@ fn interface(surface: Surface) -> (&'static str, &'static str) {
 }
 
 /// The description of the public interface.
-const PUBLIC: &str = "\
-Configures what the guests of short-term rentals see in their portal: pre-check-in steps, house manuals, guest portals and \
-their brandings, and which properties each of them serves. Notifies other systems by signed webhooks.
+const PUBLIC: &str = "Configures what the guests of short-term rentals see in their portal: \
+    pre-check-in steps, house manuals, guest portals and their brandings, and which properties \
+    each of them serves. Notifies other systems by signed webhooks.
 
-Every answer is an envelope: `data` and `meta`, or `error` and `meta`. A 400 names every failing field at once in \
-`error.details.issues`. Tell errors apart by `error.type` and the status; wording may change.
+Every answer is an envelope: `data` and `meta`, or `error` and `meta`. A 400 names every failing \
+    field at once in `error.details.issues`. Tell errors apart by `error.type` and the status; \
+    wording may change.
 
-Undeclared query parameters are ignored; a field that a body does not know is refused. A repeated query key is a list.
+Undeclared query parameters are ignored; a field that a body does not know is refused. A repeated \
+    query key is a list.
 
-Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. GET is safe to retry; a POST is with an \
-`Idempotency-Key`.
+Retry 429 after `Retry-After`, and 500, 502 and 503 with exponential back-off. GET is safe to \
+    retry; a POST is with an `Idempotency-Key`.
 
-Guides: [assistants](/docs/how-to/connect-an-assistant.md), [webhooks](/docs/how-to/receive-webhooks.md), \
-[pre-check-in](/docs/reference/pre-check-in.md), [house manuals](/docs/reference/manuals.md), \
-[rules](/docs/reference/rules/README.md); all of them are in [llms.txt](/llms.txt).";
+Guides: [assistants](/docs/how-to/connect-an-assistant.md), \
+    [webhooks](/docs/how-to/receive-webhooks.md), [pre-check-in](/docs/reference/pre-check-in.md), \
+    [house manuals](/docs/reference/manuals.md), [rules](/docs/reference/rules/README.md); all of \
+    them are in [llms.txt](/llms.txt).";
 
 /// The description of the platform interface.
-const PLATFORM: &str = "\
-For the operations platform around Vestibule: organizations, their members, API keys and apps, the records that are kept in step \
-(properties, reservations, tasks and the rest), links for guests, and what guests did.
+const PLATFORM: &str = "For the operations platform around Vestibule: organizations, their \
+    members, API keys and apps, the records that are kept in step (properties, reservations, tasks \
+    and the rest), links for guests, and what guests did.
 
-Its bearer is the platform key. PUT creates or replaces; ids are chosen by the caller. Answers and errors have the envelope of the \
-public interface. A sync is applied whole or not at all; what a record of each kind holds is described by the schemas whose names \
-end in `Data`, and fields they do not know are kept.";
+Its bearer is the platform key. PUT creates or replaces; ids are chosen by the caller. Answers and \
+    errors have the envelope of the public interface. A sync is applied whole or not at all; what \
+    a record of each kind holds is described by the schemas whose names end in `Data`, and fields \
+    they do not know are kept.";
 
 /// The description of the guest interface.
-const GUEST: &str = "\
-For a guest's browser: what this guest of this flat sees now, the steps they complete before they arrive, their files and \
-messages. The token of the stay's link is in the path and is all that it takes.
+const GUEST: &str = "For a guest's browser: what this guest of this flat sees now, the steps they \
+    complete before they arrive, their files and messages. The token of the stay's link is in the \
+    path and is all that it takes.
 
 Answers and errors have the envelope of the public interface. Texts are in the guest's language.";
 
 /// The instructions that an MCP client gives its model about all tools.
-const INSTRUCTIONS: &str = "\
-Vestibule configures the portal that guests of short-term rentals get on their phone: portals and their brandings, steps to complete \
-before arrival (pre-check-in), house manuals, and which properties (flats) each of them is for. Ids are found by name with `search`. \
-A step or manual reaches guests when it is active and assigned (`addEntityScopes`) to a property, a group, a tag or a portal. Why a guest \
-does or does not see something says `explainGuestView`; ask it before changing anything. Arguments are one flat object; results are \
-{data, pagination?}; a field that is left out of a result is null, false or an empty list. A refusal is an error result {type, code, message, details?}: details.issues names every wrong field, \
-details.retryAfterSeconds how long to wait.";
+const INSTRUCTIONS: &str = "Vestibule configures the portal that guests of short-term rentals get \
+    on their phone: portals and their brandings, steps to complete before arrival (pre-check-in), \
+    house manuals, and which properties (flats) each of them is for. Ids are found by name with \
+    `search`. A step or manual reaches guests when it is active and assigned (`addEntityScopes`) \
+    to a property, a group, a tag or a portal. Why a guest does or does not see something says \
+    `explainGuestView`; ask it before changing anything. Arguments are one flat object; results \
+    are {data, pagination?}; a field that is left out of a result is null, false or an empty list. \
+    A refusal is an error result {type, code, message, details?}: details.issues names every wrong \
+    field, details.retryAfterSeconds how long to wait.";
 
 /// For each object name in a "not found" error, the tool that finds objects of this kind.
 const FIND_TOOLS: [(&str, &str); 19] = [
@@ -116,18 +122,28 @@ const FIND_TOOLS: [(&str, &str); 19] = [
 fn advice(error: &Value) -> Option<String> {
     let message = error["message"].as_str()?;
     match error["code"].as_str()? {
-        "NOT_FOUND" => Some(match (message.strip_suffix(" not found."), message.starts_with("Translation")) {
-            (_, true) => {
-                "A field such as `titleId` or `textMlTextId` holds the id of a text; `createTranslation` creates a new one.".to_owned()
-            }
-            (Some(object), _) => match FIND_TOOLS.iter().find(|(name, _)| *name == object) {
-                Some((_, tool)) => format!("Find the id with `search` or `{tool}`, and call again."),
-                None => "Find the id with `search` or the tool that lists such objects, and call again.".to_owned(),
+        "NOT_FOUND" => Some(
+            match (
+                message.strip_suffix(" not found."),
+                message.starts_with("Translation"),
+            ) {
+                (_, true) => "A field such as `titleId` or `textMlTextId` holds the id of a text; \
+                    `createTranslation` creates a new one."
+                    .to_owned(),
+                (Some(object), _) => match FIND_TOOLS.iter().find(|(name, _)| *name == object) {
+                    Some((_, tool)) => {
+                        format!("Find the id with `search` or `{tool}`, and call again.")
+                    }
+                    None => "Find the id with `search` or the tool that lists such objects, and \
+                        call again."
+                        .to_owned(),
+                },
+                (None, _) => return None,
             },
-            (None, _) => return None,
-        }),
+        ),
         "FORBIDDEN" if message.starts_with("Missing permission") => Some(
-            "This credential may not do this. tools/list names the tools that it may use. A member who manages the organization can give the permission."
+            "This credential may not do this. tools/list names the tools that it may use. A \
+                member who manages the organization can give the permission."
                 .to_owned(),
         ),
         _ => None,

@@ -66,7 +66,8 @@ static TUTORIALS: [Guide; 3] = [
 static HOW_TO: [Guide; 38] = [
     guide!(
         "how-to/start-without-a-platform.md",
-        "from the binary to a guest's page without another program: set-up link, flats, stays, members"
+        "from the binary to a guest's page without another program: set-up link, flats, stays, \
+            members"
     ),
     guide!(
         "how-to/import-csv-files.md",
@@ -78,7 +79,8 @@ static HOW_TO: [Guide; 38] = [
     ),
     guide!(
         "how-to/connect-an-assistant.md",
-        "connecting Claude, ChatGPT, Zapier or a client of your own to the tools, and tasks solved by them"
+        "connecting Claude, ChatGPT, Zapier or a client of your own to the tools, and tasks solved \
+            by them"
     ),
     guide!(
         "how-to/connect-an-app.md",
@@ -388,31 +390,38 @@ static KINDS: [(&str, &[Guide]); 5] = [
 ];
 
 /// The text of `/llms.txt` (llmstxt.org). `{base}` stands for the public address.
-const LLMS: &str = "\
-# Vestibule
+const LLMS: &str = "# Vestibule
 
-> Vestibule runs the portals that guests of short-term rentals get before and during a stay: steps to complete before arrival \
-(pre-check-in), house manuals with rules of when they are shown, brandings, and which properties each of them is for.
+> Vestibule runs the portals that guests of short-term rentals get before and during a stay: steps \
+    to complete before arrival (pre-check-in), house manuals with rules of when they are shown, \
+    brandings, and which properties each of them is for.
 
-There are two ways in. Assistants use the tools: an MCP server at {base}/mcp (streamable HTTP). Programs use the REST interface below \
-{base}/api/v1. Both take `Authorization: Bearer …` with an API key (`sk_…`) or an OAuth access token (`at_…`); a 401 names the metadata of \
-where to get one. Both do the same things under the same names: a tool is named by the operationId of the REST operation.
+There are two ways in. Assistants use the tools: an MCP server at {base}/mcp (streamable HTTP). \
+    Programs use the REST interface below {base}/api/v1. Both take `Authorization: Bearer …` with \
+    an API key (`sk_…`) or an OAuth access token (`at_…`); a 401 names the metadata of where to \
+    get one. Both do the same things under the same names: a tool is named by the operationId of \
+    the REST operation.
 
-{base}/mcp/read-only has the tools that change nothing; {base}/mcp?toolsets=portals,steps has some sets of them, of `portals`, `brandings`, \
-`steps`, `manuals`, `translations`, `assignments`, `reservations`, `records`, `search`.
+{base}/mcp/read-only has the tools that change nothing; {base}/mcp?toolsets=portals,steps has some \
+    sets of them, of `portals`, `brandings`, `steps`, `manuals`, `translations`, `assignments`, \
+    `reservations`, `records`, `search`.
 
 ## Main tasks
 
 - Find an id by name: `search`, `GET /api/v1/search?query=…`
 - Why does a guest (not) see something: `explainGuestView`, `GET /api/v1/reservations/{id}/explain`
-- Assign a step, manual or portal to properties, groups or tags: `addEntityScopes`, `POST /api/v1/entity-scopes/add`
-- Change when a manual is shown: `updatePortalManual` with `visibilityRules`, `PATCH /api/v1/portal-manuals/{id}`
-- Review what guests handed in: `listPrecheckinSubmissions`, `approvePrecheckin`, `requestPrecheckinChanges`
+- Assign a step, manual or portal to properties, groups or tags: `addEntityScopes`, `POST \
+    /api/v1/entity-scopes/add`
+- Change when a manual is shown: `updatePortalManual` with `visibilityRules`, `PATCH \
+    /api/v1/portal-manuals/{id}`
+- Review what guests handed in: `listPrecheckinSubmissions`, `approvePrecheckin`, \
+    `requestPrecheckinChanges`
 - See a portal as a guest would: `createPortalPreview`, `POST /api/v1/portals/{id}/preview`
 
 {guides}## Interfaces
 
-- [OpenAPI 3.1 document]({base}/api/v1/openapi.json): every operation of the REST interface, with examples
+- [OpenAPI 3.1 document]({base}/api/v1/openapi.json): every operation of the REST interface, with \
+    examples
 - [API reference]({base}/docs): the same as a page
 ";
 
@@ -425,7 +434,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = BASE64_STANDARD.encode(Sha256::digest(&*STYLE));
     format!(
         "default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; \
-         frame-ancestors 'none'"
+            frame-ancestors 'none'"
     )
 });
 
@@ -643,8 +652,11 @@ mod tests {
 
     #[test]
     fn links_lead_to_served_pages() {
-        let text = "See [it](manuals.md#rules), [why](../decisions/0001.md), [a\npage](https://a.example/b), ![a picture](a.svg) and [below](#here) `[x]`, <img\nsrc=\"a.png\"><!-- note -->[up](../README.md).";
-        let expected = "See [it](manuals.md#rules), why, [a\npage](https://a.example/b),  and [below](#here) `[x]`, [up](../README.md).";
+        let text = "See [it](manuals.md#rules), [why](../decisions/0001.md), \
+            [a\npage](https://a.example/b), ![a picture](a.svg) and [below](#here) `[x]`, \
+            <img\nsrc=\"a.png\"><!-- note -->[up](../README.md).";
+        let expected = "See [it](manuals.md#rules), why, [a\npage](https://a.example/b),  and \
+            [below](#here) `[x]`, [up](../README.md).";
         assert_eq!(
             remove_unserved_links("reference/portals.md", text),
             expected

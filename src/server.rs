@@ -147,7 +147,8 @@ impl Server {
             .is_some_and(|passes| !passes.is_valid(clock.now()))
         {
             tracing::warn!(
-                "--pass-certificate: the certificate is not valid now; no pass is offered until it is"
+                "--pass-certificate: the certificate is not valid now; no pass is offered until it \
+                    is"
             );
         }
         let metrics = Metrics::install()?;
@@ -450,7 +451,8 @@ impl Server {
         };
         if tokio::time::timeout(DRAIN_DEADLINE, all).await.is_err() {
             tracing::warn!(
-                "requests or background jobs did not finish before the deadline; stopping without them"
+                "requests or background jobs did not finish before the deadline; stopping without \
+                    them"
             );
         }
         if let Some((stop, task)) = self.traces {
@@ -459,7 +461,8 @@ impl Server {
         }
         let store = self.service.store.clone();
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || store.checkpoint()).await {
-            tracing::warn!(%error, "could not move the write-ahead log into the database; the next start does it");
+            tracing::warn!(%error, "could not move the write-ahead log into the database; the next \
+                start does it");
         }
     }
 }
@@ -480,7 +483,8 @@ fn open_upload_storage(
     // This storage is the default, and no flag names it. So if it cannot be opened, the server
     // starts without it.
     let files = Files::in_directory(&path).inspect_err(|error| {
-        tracing::warn!(directory = %path.display(), %error, "cannot open the directory for files of guests; uploads are refused until a restart");
+        tracing::warn!(directory = %path.display(), %error, "cannot open the directory for files \
+            of guests; uploads are refused until a restart");
     });
     let absolute = std::path::absolute(&path).unwrap_or(path);
     Ok((files.ok(), absolute.display().to_string()))
@@ -638,6 +642,9 @@ pub async fn refresh_statistics(store: &store::Store) -> bool {
     let refreshed = store.refresh_statistics().await;
     // An error is harmless, because PostgreSQL's own autovacuum analyzes tables once a minute.
     refreshed
-        .inspect_err(|error| tracing::debug!(%error, "could not refresh the database's statistics; retrying"))
+        .inspect_err(|error| {
+            tracing::debug!(%error, "could not refresh the database's statistics; \
+            retrying")
+        })
         .is_ok()
 }

@@ -45,10 +45,11 @@ const SCOPES: &str = "/api/v1/entity-scopes";
 const TRANSLATIONS: &str = "/api/v1/translations";
 
 /// A text as long as the house rules of a typical flat.
-const CONTRACT: &str = "The flat is for the guests named in the booking and for nobody else. There are no parties, there is no smoking, \
-    not on the balcony either, and from 22:00 to 8:00 the stairwell and the patio are quiet. Keys that are lost are replaced at the \
-    guest's cost. What breaks is reported on the day it breaks. The flat is left by 11:00, with the windows closed, the dishes done and \
-    the rubbish taken to the containers on the corner.";
+const CONTRACT: &str = "The flat is for the guests named in the booking and for nobody else. There \
+    are no parties, there is no smoking, not on the balcony either, and from 22:00 to 8:00 the \
+    stairwell and the patio are quiet. Keys that are lost are replaced at the guest's cost. What \
+    breaks is reported on the day it breaks. The flat is left by 11:00, with the windows closed, \
+    the dishes done and the rubbish taken to the containers on the corner.";
 /// The questions of a step with additional questions. Each has the type of its answer, its text,
 /// and the options to choose from.
 const QUESTIONS: [(&str, &str, &[&str]); 5] = [
@@ -303,9 +304,20 @@ fn records(properties: u64) -> Vec<Value> {
 /// Returns the record of a stay in the first property.
 pub fn stay() -> Value {
     let data = json!({
-        "propertyId": PROPERTY.id(0), "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
-        "checkIn": "2026-12-11", "checkOut": "2026-12-15", "adults": 2,
-        "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+        "propertyId": PROPERTY.id(0),
+        "status": "confirmed",
+        "channel": "direct",
+        "bookedAt": "2026-11-02T10:00:00.000Z",
+        "checkIn": "2026-12-11",
+        "checkOut": "2026-12-15",
+        "adults": 2,
+        "guest": {
+            "firstName": "Ada",
+            "lastName": "L",
+            "email": "ada@example.com",
+            "phone": null,
+            "language": "en",
+        },
     });
     RESERVATION.record(0, data)
 }
@@ -323,9 +335,16 @@ fn with_group_and_tags(mut property: Value, number: u64) -> Value {
 /// Returns the record of the property with this number.
 pub fn property(number: u64) -> Value {
     let data = json!({
-        "name": format!("Flat {number}, two rooms and a balcony"), "timezone": "Europe/Madrid", "country": "ES",
-        "address": { "line1": format!("Carrer de Mallorca {number}"), "city": "Barcelona", "postalCode": "08013" },
-        "checkInTime": "15:00", "checkOutTime": "11:00",
+        "name": format!("Flat {number}, two rooms and a balcony"),
+        "timezone": "Europe/Madrid",
+        "country": "ES",
+        "address": {
+            "line1": format!("Carrer de Mallorca {number}"),
+            "city": "Barcelona",
+            "postalCode": "08013",
+        },
+        "checkInTime": "15:00",
+        "checkOutTime": "11:00",
     });
     PROPERTY.record(number, data)
 }
@@ -380,18 +399,29 @@ fn step_types() -> [(&'static str, Value); 12] {
         ),
         (
             "document_upload",
-            json!({ "requiredDocumentTypes": ["passport", "id_card"], "isManualReviewEnabled": true }),
+            json!({
+                "requiredDocumentTypes": ["passport", "id_card"],
+                "isManualReviewEnabled": true,
+            }),
         ),
         (
             "agreement",
-            json!({ "agreementType": "text", "contractTemplateText": CONTRACT, "isMandatorySigning": true }),
+            json!({
+                "agreementType": "text",
+                "contractTemplateText": CONTRACT,
+                "isMandatorySigning": true,
+            }),
         ),
         ("mandatory_fee", json!({ "feeProductIds": [FEE.id(0)] })),
         (
             "damage_deposit",
             json!({
-                "isDamageWaiverEnabled": true, "damageWaiverDepositAmountCents": 1_500, "damageWaiverCapCents": 50_000,
-                "isSecurityDepositEnabled": true, "securityDepositAmountCents": 30_000, "securityDepositDaysBeforeCheckin": 2,
+                "isDamageWaiverEnabled": true,
+                "damageWaiverDepositAmountCents": 1_500,
+                "damageWaiverCapCents": 50_000,
+                "isSecurityDepositEnabled": true,
+                "securityDepositAmountCents": 30_000,
+                "securityDepositDaysBeforeCheckin": 2,
             }),
         ),
         ("screen_and_protect", json!({})),
@@ -406,11 +436,18 @@ fn rules(number: u64) -> Value {
         0 => json!({ "minLos": 2, "maxLos": 28 }),
         1 => json!({ "leadTimeMinDays": 3, "leadTimeMaxDays": 365 }),
         2 => {
-            json!({ "inclusionType": "all_except_selected", "excludedSources": ["booking.com"], "isReturningGuestExcluded": true })
+            json!({
+                "inclusionType": "all_except_selected",
+                "excludedSources": ["booking.com"],
+                "isReturningGuestExcluded": true,
+            })
         }
         3 => json!({ "minLos": 7 }),
         _ => {
-            json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["airbnb", "booking.com"] })
+            json!({
+                "inclusionType": "only_selected",
+                "includedSourcesReturning": ["airbnb", "booking.com"],
+            })
         }
     }
 }
@@ -426,7 +463,10 @@ async fn step(
 ) -> anyhow::Result<()> {
     let mut chance = RandomChoices::of(STEP, number);
     let general = json!({
-        "stepType": step_type, "nickname": format!("Step {number}"), "sortOrder": number, "isActive": chance.below(2) == 0,
+        "stepType": step_type,
+        "nickname": format!("Step {number}"),
+        "sortOrder": number,
+        "isActive": chance.below(2) == 0,
     });
     let mut step = merge(general, type_fields);
     if chance.below(2) == 0 {

@@ -76,7 +76,11 @@ impl Browser {
         let root = format!("http://{}", server.address);
         let member = format!("{ORGANIZATION}/members/{}", Kind("member", 12).id(0));
         let body = json!({
-            "name": "Marta", "email": "marta@example.com", "permissions": PERMISSIONS, "propertyIds": null, "isActive": true,
+            "name": "Marta",
+            "email": "marta@example.com",
+            "permissions": PERMISSIONS,
+            "propertyIds": null,
+            "isActive": true,
             "isTwoFactorEnrolled": true,
         });
         platform
@@ -203,10 +207,20 @@ fn stay(number: u64) -> Value {
     };
     let arrival_day = chance.below(DAYS);
     let data = json!({
-        "propertyId": PROPERTY.id(chance.below(CITY_PROPERTIES)), "status": if chance.below(20) == 0 { "cancelled" } else { "confirmed" },
-        "channel": "direct", "bookedAt": "2025-01-02T10:00:00.000Z", "checkIn": day(arrival_day).to_string(),
-        "checkOut": day(arrival_day + 1 + chance.below(14)).to_string(), "adults": 2,
-        "guest": { "firstName": "Ada", "lastName": format!("Guest {number}"), "email": "ada@example.com", "phone": null, "language": "en" },
+        "propertyId": PROPERTY.id(chance.below(CITY_PROPERTIES)),
+        "status": if chance.below(20) == 0 { "cancelled" } else { "confirmed" },
+        "channel": "direct",
+        "bookedAt": "2025-01-02T10:00:00.000Z",
+        "checkIn": day(arrival_day).to_string(),
+        "checkOut": day(arrival_day + 1 + chance.below(14)).to_string(),
+        "adults": 2,
+        "guest": {
+            "firstName": "Ada",
+            "lastName": format!("Guest {number}"),
+            "email": "ada@example.com",
+            "phone": null,
+            "language": "en",
+        },
     });
     json!({ "kind": STAY.0, "id": STAY.id(number), "data": data })
 }

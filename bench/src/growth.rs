@@ -148,7 +148,8 @@ impl Curve {
 /// Returns a table with the costs of each request at all sizes.
 pub fn table(curves: &[Curve]) -> String {
     let mut text = String::from(
-        "\n| milliseconds, with so many steps, manuals and properties | 10 | 100 | 1,000 | 10,000 |\n|---|---:|---:|---:|---:|\n",
+        "\n| milliseconds, with so many steps, manuals and properties | 10 | 100 | 1,000 | 10,000 \
+            |\n|---|---:|---:|---:|---:|\n",
     );
     for Curve {
         what,
@@ -173,8 +174,9 @@ pub fn plot(curves: &[Curve]) -> String {
     // The axis goes from 0.1 ms at the bottom to 1 s at the top.
     let y = |cost: f64| 340.0 - 80.0 * (cost.log10() + 1.0);
     let mut svg = String::from(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 500\" font-family=\"sans-serif\" font-size=\"13\">\n\
-         <rect width=\"760\" height=\"500\" fill=\"#ffffff\"/>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 500\" \
+            font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"760\" height=\"500\" \
+            fill=\"#ffffff\"/>\n",
     );
     for (power, name) in ["0.1 ms", "1 ms", "10 ms", "100 ms", "1 s"]
         .iter()
@@ -183,7 +185,8 @@ pub fn plot(curves: &[Curve]) -> String {
         let height = 340 - 80 * power;
         let _ = writeln!(
             svg,
-            "<path d=\"M70 {height}H520\" stroke=\"#e2e8f0\"/><text x=\"62\" y=\"{}\" text-anchor=\"end\">{name}</text>",
+            "<path d=\"M70 {height}H520\" stroke=\"#e2e8f0\"/><text x=\"62\" y=\"{}\" \
+                text-anchor=\"end\">{name}</text>",
             height + 4
         );
     }
@@ -209,7 +212,8 @@ pub fn plot(curves: &[Curve]) -> String {
         let height = 390 + 18 * number;
         let _ = writeln!(
             svg,
-            "<path d=\"M70 {}h24\" stroke=\"{colour}\" stroke-width=\"3\"/><text x=\"102\" y=\"{height}\">{}: {}</text>",
+            "<path d=\"M70 {}h24\" stroke=\"{colour}\" stroke-width=\"3\"/><text x=\"102\" \
+                y=\"{height}\">{}: {}</text>",
             height - 4,
             curve.what,
             curve.returned
@@ -240,7 +244,10 @@ async fn add_objects(
 async fn add_manual_and_step(client: Client, number: u64) -> anyhow::Result<()> {
     let property = PROPERTY.id(if number < 5 { 0 } else { number });
     let manual = json!({
-        "nickname": format!("Manual {number}"), "title": format!("How it works, part {number}"), "propertyId": property, "isActive": true,
+        "nickname": format!("Manual {number}"),
+        "title": format!("How it works, part {number}"),
+        "propertyId": property,
+        "isActive": true,
     });
     city::create_object(&client, PORTAL_MANUALS, &manual).await?;
     let step = city::create_object(

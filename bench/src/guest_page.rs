@@ -59,8 +59,11 @@ pub async fn create_guest(server: &Server, client: &Client) -> anyhow::Result<St
     city::create_object(client, PORTALS, &portal).await?;
     for number in 0..MANUALS {
         let manual = json!({
-            "nickname": format!("Manual {number}"), "title": format!("How it works, part {number}"), "description": BODY,
-            "iconName": "heater", "isActive": true,
+            "nickname": format!("Manual {number}"),
+            "title": format!("How it works, part {number}"),
+            "description": BODY,
+            "iconName": "heater",
+            "isActive": true,
         });
         let id = city::create_object(client, PORTAL_MANUALS, &manual).await?;
         city::assign(

@@ -30,8 +30,9 @@ const CATEGORIES: &str = "/api/v1/portal-manual-categories";
 const QUERY: &str = "/api/v1/search?query=balcony%2077";
 
 /// The text of a manual, with a typical length.
-pub const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the plug of the *white box* by the door\n- Wait ten seconds\n\
-    - Put it back\n\nStill nothing? [Call us](tel:+34934123456), from 9:00 to 21:00. We are round the corner and come by within the \
+pub const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the plug of the *white \
+    box* by the door\n- Wait ten seconds\n- Put it back\n\nStill nothing? [Call \
+    us](tel:+34934123456), from 9:00 to 21:00. We are round the corner and come by within the \
     hour, with another router if need be.";
 
 /// The measured requests that read or find manuals.
@@ -107,16 +108,31 @@ fn manual_count(view: &Value) -> usize {
 fn rule(number: u64) -> Value {
     match number {
         0 => {
-            json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 3_650 })
+            json!({
+                "ruleCategory": "relative_date",
+                "startDateRelativeType": "before_check_in",
+                "daysBefore": 3_650,
+            })
         }
         1 => {
-            json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-12-01", "endDate": "2027-01-06" }] })
+            json!({
+                "ruleCategory": "seasonal",
+                "seasonalWindows": [{ "startDate": "2026-12-01", "endDate": "2027-01-06" }],
+            })
         }
         2 => {
-            json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 2, "lengthOfStayToDays": 28 })
+            json!({
+                "ruleCategory": "length_of_stay",
+                "lengthOfStayFromDays": 2,
+                "lengthOfStayToDays": 28,
+            })
         }
         3 => {
-            json!({ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": ["airbnb"] })
+            json!({
+                "ruleCategory": "booking_source",
+                "sourceRuleType": "only_selected",
+                "includedBookingSources": ["airbnb"],
+            })
         }
         _ => json!({ "ruleCategory": "verification_status", "verificationStatuses": ["verified"] }),
     }
@@ -128,8 +144,12 @@ async fn manual(client: Client, headings: Arc<[Uuid]>, number: u64) -> anyhow::R
     let mut chance = RandomChoices::of(MANUAL, number);
     let heading = headings.get(usize::try_from(chance.below(HEADINGS))?);
     let mut manual = json!({
-        "nickname": format!("Manual {number}, how it works"), "title": format!("How it works, part {number}"), "description": BODY,
-        "manualCategoryId": heading, "iconName": "wifi", "isActive": chance.below(5) != 0,
+        "nickname": format!("Manual {number}, how it works"),
+        "title": format!("How it works, part {number}"),
+        "description": BODY,
+        "manualCategoryId": heading,
+        "iconName": "wifi",
+        "isActive": chance.below(5) != 0,
     });
     if chance.below(3) == 0 {
         manual["visibilityRules"] = json!([rule(chance.below(5))]);

@@ -127,7 +127,8 @@ mod tests {
             ticks("7 (a b) c) S 1 7 7 0 -1 4194560 100 0 0 0 12 5 0 0 20 0"),
             Some(17)
         );
-        let limits = "Limit             Soft Limit  Hard Limit  Units\nMax open files    1024        4096        files\n";
+        let limits = "Limit             Soft Limit  Hard Limit  Units\nMax open files    \
+            1024        4096        files\n";
         assert_eq!(max_open_files(limits), Some(1_024));
         let mounts = "/dev/vda / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n";
         assert_eq!(file_system(mounts, Path::new("/tmp/x")), Some("tmpfs"));

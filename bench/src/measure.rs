@@ -208,7 +208,8 @@ impl Bench {
                 if connections == 1 { "" } else { "s" }
             );
             let yardstick = format!(
-                "the store's loop, the same statements, rows of {document_length} and {response_length} bytes"
+                "the store's loop, the same statements, rows of {document_length} and \
+                    {response_length} bytes"
             );
             lines.push(compared.line(what, &yardstick, target));
         }
@@ -349,7 +350,8 @@ impl Bench {
         Ok([
             Line::limit(
                 format!(
-                    "`{what}`, {size}, 1 connection, each after a change of configuration, latency end to end over loopback"
+                    "`{what}`, {size}, 1 connection, each after a change of configuration, latency \
+                        end to end over loopback"
                 ),
                 ours,
                 "ms",

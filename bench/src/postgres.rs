@@ -127,7 +127,8 @@ impl Bench {
             ask: RepeatedRequest::Create(keys),
         };
         let what = format!(
-            "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATE_CONNECTIONS} connections, one organization"
+            "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATE_CONNECTIONS} connections, \
+                one organization"
         );
         self.compare_with_pgbench(
             what,
@@ -158,7 +159,8 @@ impl Bench {
             ask: RepeatedRequest::CreateBy(Keys::default(), clients.into()),
         };
         let what = format!(
-            "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATE_CONNECTIONS} connections, {ORGANIZATIONS} organizations"
+            "durable `POST {PORTALS}` on PostgreSQL, a key each, {CREATE_CONNECTIONS} connections, \
+                {ORGANIZATIONS} organizations"
         );
         self.compare_with_pgbench(
             what,
@@ -253,7 +255,8 @@ impl Bench {
             )
             .await?;
         let what = format!(
-            "`GET {PRECHECK_STEPS}`, {LIST_LENGTH} steps, two nodes on one PostgreSQL, {READ_CONNECTIONS} connections in all"
+            "`GET {PRECHECK_STEPS}`, {LIST_LENGTH} steps, two nodes on one PostgreSQL, \
+                {READ_CONNECTIONS} connections in all"
         );
         Ok(compared.line(what, "one node", None))
     }

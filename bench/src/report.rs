@@ -115,7 +115,8 @@ pub fn ninety_ninth(figures: &[f64]) -> f64 {
 #[must_use]
 pub fn table(heading: &str, lines: &[Line]) -> String {
     let mut text = format!(
-        "{heading}\n\n| | Vestibule | yardstick | ratio | target | met |\n|---|---:|---:|---:|---:|---|\n"
+        "{heading}\n\n| | Vestibule | yardstick | ratio | target | met \
+            |\n|---|---:|---:|---:|---:|---|\n"
     );
     for Line {
         what,

@@ -17,19 +17,27 @@ use crate::keys::Keys;
 
 /// The tables and indexes that the creation of a portal reads or writes, and one organization.
 const SCHEMA: &str = "
-create table organization (id blob primary key, revision integer not null, doc text not null) strict;
-create table portal (organization_id blob not null references organization (id), id blob not null, name_key text, is_default integer not null,
-    created_at integer not null, updated_at integer not null, summary text not null, doc text not null, primary key (organization_id, id)) strict;
+create table organization (id blob primary key, revision integer not null,
+    doc text not null) strict;
+create table portal (organization_id blob not null references organization (id), id blob not null,
+    name_key text, is_default integer not null,
+    created_at integer not null, updated_at integer not null, summary text not null,
+        doc text not null, primary key (organization_id, id)) strict;
 create index portal_in_order on portal (organization_id, created_at, id, summary);
 create unique index portal_name on portal (organization_id, name_key);
 create unique index portal_default on portal (organization_id) where is_default = true;
-create table audit_log (organization_id blob not null, id blob not null, occurred_at integer not null, target_id blob, actor_id blob,
+create table audit_log (organization_id blob not null, id blob not null,
+    occurred_at integer not null, target_id blob, actor_id blob,
     actor_name text, doc text not null, primary key (organization_id, id)) strict, without rowid;
-create index audit_log_of_target on audit_log (organization_id, target_id, id) where target_id is not null;
-create index audit_log_of_actor on audit_log (organization_id, actor_id, id) where actor_id is not null;
+create index audit_log_of_target on audit_log (organization_id, target_id,
+    id) where target_id is not null;
+create index audit_log_of_actor on audit_log (organization_id, actor_id,
+    id) where actor_id is not null;
 create index audit_log_by_age on audit_log (occurred_at);
-create table idempotency_record (organization_id blob not null references organization (id), credential text not null, key text not null,
-    fingerprint blob not null, status integer not null, body text not null, completed_at integer not null,
+create table idempotency_record (organization_id blob not null references organization (id),
+    credential text not null, key text not null,
+    fingerprint blob not null, status integer not null, body text not null,
+        completed_at integer not null,
     primary key (organization_id, credential, key)) strict;
 create index idempotency_record_by_age on idempotency_record (completed_at);
 insert into organization (id, revision, doc) values (zeroblob(16), 1, '{}');
@@ -42,15 +50,20 @@ const FIRST_TIME: i64 = 1_796_000_000_000_000;
 const SUMMARY_LENGTH: usize = 130;
 
 store::statements! {
-    RECORDED = "select fingerprint, status, body, completed_at from idempotency_record where organization_id = ?1 and credential = ?2 and key = ?3";
+    RECORDED = "select fingerprint, status, body, completed_at from idempotency_record
+        where organization_id = ?1 and credential = ?2 and key = ?3";
     LOCK = "update organization set revision = revision + ?2 where id = ?1 returning doc, revision";
     BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
-    PORTAL = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc)
+    PORTAL = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at,
+        summary, doc)
         values (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7) on conflict (organization_id, id) do nothing";
-    AUDIT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
+    AUDIT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc,
+        actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, 'bench')";
-    RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
-        values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organization_id, credential, key) do nothing";
+    RECORD = "insert into idempotency_record
+        (organization_id, credential, key, fingerprint, status, body, completed_at)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict
+        (organization_id, credential, key) do nothing";
 }
 
 /// A load that creates the same portal repeatedly. Each creation has a new key and is one

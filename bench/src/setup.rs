@@ -14,9 +14,10 @@ pub const LIST_LENGTH: usize = 100;
 /// new.
 pub const ORGANIZATION: &str = "/platform/v1/organizations/7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
 /// A text that gives a portal the length of a typical one, somewhat over a kilobyte.
-const NOTES: &str = "Reception is open from 8:00 to 22:00. After that, ring the night bell to the left of the door and have your \
-    booking number at hand. For lost keys, leaks and power cuts call at any hour; for everything else a message is quicker. \
-    The lift is out of service on the first Monday of the month, and parcels wait at the bakery on the corner.";
+const NOTES: &str = "Reception is open from 8:00 to 22:00. After that, ring the night bell to the \
+    left of the door and have your booking number at hand. For lost keys, leaks and power cuts \
+    call at any hour; for everything else a message is quicker. The lift is out of service on the \
+    first Monday of the month, and parcels wait at the bakery on the corner.";
 
 /// Returns a client of the platform interface, with the platform's key.
 pub fn platform(server: &Server) -> anyhow::Result<Client> {
@@ -59,16 +60,24 @@ pub async fn organization_at(server: &Server, path: &str) -> anyhow::Result<Clie
 /// Returns the body that creates a portal. `key` makes the portal's name unique.
 pub fn portal(key: &str) -> Value {
     json!({
-        "name": format!("Casa {key}"), "supportEmail": "hello@example.com", "supportPhone": "93 412 34 56",
-        "communicationMethod": "phone", "supportNotes": NOTES,
+        "name": format!("Casa {key}"),
+        "supportEmail": "hello@example.com",
+        "supportPhone": "93 412 34 56",
+        "communicationMethod": "phone",
+        "supportNotes": NOTES,
     })
 }
 
 /// Returns the body that creates a step whose agreement is as long as typical house rules.
 pub fn step(number: usize) -> Value {
     json!({
-        "stepType": "agreement", "nickname": format!("Step {number}"), "sortOrder": number, "isActive": true,
-        "agreementType": "text", "contractTemplateText": NOTES.repeat(2), "isMandatorySigning": true,
+        "stepType": "agreement",
+        "nickname": format!("Step {number}"),
+        "sortOrder": number,
+        "isActive": true,
+        "agreementType": "text",
+        "contractTemplateText": NOTES.repeat(2),
+        "isMandatorySigning": true,
     })
 }
 

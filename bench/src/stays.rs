@@ -45,18 +45,27 @@ const BARE_SCHEMA: &str = "bare";
 /// The tables and indexes for a stay as the service's migrations create them.
 const SCHEMA: &str = "
 create table organization (id UUID primary key);
-create table record (organization_id UUID not null references organization (id), kind text BYTES not null, id UUID not null, property_id UUID, created_at MOMENT not null,
-    updated_at MOMENT not null, doc JSON not null, status text BYTES, check_in text BYTES, name_key text BYTES,
+create table record (organization_id UUID not null references organization (id),
+    kind text BYTES not null, id UUID not null, property_id UUID, created_at MOMENT not null,
+    updated_at MOMENT not null, doc JSON not null, status text BYTES, check_in text BYTES,
+        name_key text BYTES,
     primary key (organization_id, kind, id));
-create index record_in_order on record (organization_id, kind, created_at, id COVERS property_id, status, check_in, name_key);
-create index record_by_property on record (organization_id, property_id, kind, created_at, id COVERS status, check_in, name_key);
-create index record_by_status on record (organization_id, kind, status, created_at, id COVERS name_key) where status is not null;
-create index record_by_check_in on record (organization_id, kind, check_in COVERS created_at, id, property_id, status, name_key)
+create index record_in_order on record (organization_id, kind, created_at, id COVERS property_id,
+    status, check_in, name_key);
+create index record_by_property on record (organization_id, property_id, kind, created_at,
+    id COVERS status, check_in, name_key);
+create index record_by_status on record (organization_id, kind, status, created_at,
+    id COVERS name_key) where status is not null;
+create index record_by_check_in on record (organization_id, kind, check_in COVERS created_at, id,
+    property_id, status, name_key)
     where check_in is not null;
-create table record_link (organization_id UUID not null, from_kind text not null, from_id UUID not null, to_kind text not null,
+create table record_link (organization_id UUID not null, from_kind text not null,
+    from_id UUID not null, to_kind text not null,
     to_id UUID not null, primary key (organization_id, from_kind, from_id, to_kind, to_id));
-create index record_link_by_target on record_link (organization_id, to_kind, to_id, from_kind, from_id);
-create table guest_link (organization_id UUID not null references organization (id), token text BYTES not null, reservation_id UUID not null,
+create index record_link_by_target on record_link (organization_id, to_kind, to_id, from_kind,
+    from_id);
+create table guest_link (organization_id UUID not null references organization (id),
+    token text BYTES not null, reservation_id UUID not null,
     primary key (organization_id, token), unique (organization_id, reservation_id));
 ";
 
@@ -64,12 +73,15 @@ store::statements! {
     /// Inserts the organization that the stays belong to.
     INSERT_ORGANIZATION = "insert into organization (id) values (?1)";
     /// Inserts a stay.
-    INSERT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, status, check_in, name_key)
+    INSERT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at,
+        updated_at, doc, status, check_in, name_key)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     /// Inserts the link from a stay to its property.
-    INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5)";
+    INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
+        values (?1, ?2, ?3, ?4, ?5)";
     /// Inserts the token of a stay's guest link.
-    INSERT_TOKEN = "insert into guest_link (organization_id, token, reservation_id) values (?1, ?2, ?3)";
+    INSERT_TOKEN = "insert into guest_link (organization_id, token, reservation_id)
+        values (?1, ?2, ?3)";
 }
 
 impl Bench {
@@ -137,7 +149,8 @@ impl Bench {
             format!("sync of {stays} reservations{database}, {STAYS_PER_SYNC} a request, history"),
             format!("{sync_rate:.0}/s"),
             format!(
-                "{insert_rate:.0}/s (bare multi-row inserts of the same rows, as many a transaction)"
+                "{insert_rate:.0}/s (bare multi-row inserts of the same rows, as many a \
+                    transaction)"
             ),
             sync_rate / insert_rate,
             Some(SYNC_TARGET),
@@ -203,7 +216,10 @@ async fn organization_with_properties(node: &Server) -> anyhow::Result<(Client, 
             .as_str()
             .context("an API key without a token")?,
     )?;
-    let flats = json!({ "isInitialSync": true, "records": (0..PROPERTIES).map(city::property).collect::<Vec<_>>() });
+    let flats = json!({
+        "isInitialSync": true,
+        "records": (0..PROPERTIES).map(city::property).collect::<Vec<_>>(),
+    });
     platform
         .request_ok(Method::POST, &format!("{path}/sync"), Some(&flats))
         .await?;

@@ -111,7 +111,10 @@ impl Tenant {
             .request_ok(Method::PUT, &path, Some(&organization))
             .await?;
         let flat = json!({ "name": "Flat 1", "timezone": "Europe/Madrid", "country": "ES" });
-        let flat = json!({ "isInitialSync": true, "records": [{ "kind": "property", "id": property, "data": flat }] });
+        let flat = json!({
+            "isInitialSync": true,
+            "records": [{ "kind": "property", "id": property, "data": flat }],
+        });
         let sync = format!("{path}/sync");
         platform
             .request_ok(Method::POST, &sync, Some(&flat))
@@ -263,7 +266,8 @@ impl Bench {
         );
         let round = count_in(self.plan.length, per_second)?;
         let what = format!(
-            "deliveries over kept-alive HTTPS (HTTP/1.1) to {receiver_text}, {round} committed at once, {concurrency} under way"
+            "deliveries over kept-alive HTTPS (HTTP/1.1) to {receiver_text}, {round} committed at \
+                once, {concurrency} under way"
         );
         let yardstick = format!("bare reqwest, same bytes, {concurrency} under way");
         Ok([
@@ -311,7 +315,8 @@ impl Bench {
             figure(p99)
         );
         let what = format!(
-            "event to arrival on an idle server, from sending the sync of one task, median of {events}"
+            "event to arrival on an idle server, from sending the sync of one task, median of \
+                {events}"
         );
         Ok(vec![
             Line::limit(what, p50, "ms", Some(IDLE_TARGET)),
@@ -355,7 +360,8 @@ impl Bench {
         Ok(vec![
             Line::ratio(
                 format!(
-                    "{count} due deliveries to {BACKLOG_RECEIVERS} receivers, the first tenth of them"
+                    "{count} due deliveries to {BACKLOG_RECEIVERS} receivers, the first tenth of \
+                        them"
                 ),
                 format!("{first:.0}/s"),
                 format!("{last:.0}/s (the last tenth)"),
@@ -415,7 +421,8 @@ impl Bench {
             )
             .await?;
         let size = format!(
-            "{targets} targets, {EVENTS_PER_SECOND} events a second, one more target hangs with {HANGING_DELIVERIES} deliveries waiting"
+            "{targets} targets, {EVENTS_PER_SECOND} events a second, one more target hangs with \
+                {HANGING_DELIVERIES} deliveries waiting"
         );
         Ok(Line::growth(
             format!("event to arrival, p99, {size}"),

@@ -73,7 +73,8 @@ impl Authority {
             Ok(None) => {}
             Err(Error::Api(problem)) if problem.r#type.as_deref() == Some(UNKNOWN_ACCOUNT) => {
                 tracing::warn!(
-                    "the certificate authority does not know the stored account; registering another"
+                    "the certificate authority does not know the stored account; registering \
+                        another"
                 );
             }
             Err(error) => return Err(describe_error(error)),
@@ -95,7 +96,8 @@ impl Authority {
             return Ok(None);
         };
         let Ok(stored) = serde_json::from_slice::<StoredAccount>(&json) else {
-            tracing::warn!(folder = %folder.path().display(), "cannot read the stored account of the certificate authority; registering another");
+            tracing::warn!(folder = %folder.path().display(), "cannot read the stored account of \
+                the certificate authority; registering another");
             return Ok(None);
         };
         let account = Account::builder_with_http(Box::new(AcmeHttpClient(self.client.clone())))

@@ -226,7 +226,13 @@ fn new_reservation(property: Uuid, channel: &str, guest: Option<String>, now: Ti
         "propertyId": property,
         "channel": channel,
         "bookedAt": Moment(now),
-        "guest": { "firstName": first, "lastName": last, "email": null, "phone": null, "language": null },
+        "guest": {
+            "firstName": first,
+            "lastName": last,
+            "email": null,
+            "phone": null,
+            "language": null,
+        },
     });
     match data {
         Value::Object(data) => data,

@@ -26,7 +26,9 @@ pub(super) fn audited_feed(
         return Ok(None);
     };
     let fields = json!({
-        "propertyId": feed.property_id, "channel": feed.state.channel, "ambiguous": feed.state.ambiguous,
+        "propertyId": feed.property_id,
+        "channel": feed.state.channel,
+        "ambiguous": feed.state.ambiguous,
         "url": without_secret(&feed.url),
     });
     AuditedObject::new(KIND, Some(feed.id), Some(feed.state.channel))

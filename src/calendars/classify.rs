@@ -257,7 +257,9 @@ mod tests {
     /// Classifies the texts that booking sites document, with invented names.
     #[test]
     fn events_of_booking_sites_are_told_apart() {
-        let details = "Reservation URL: https://www.airbnb.com/hosting/reservations/details/HMABCDEFGH\nPhone Number (Last 4 Digits): 1234";
+        let details = "Reservation URL: \
+            https://www.airbnb.com/hosting/reservations/details/HMABCDEFGH\nPhone Number (Last 4 \
+            Digits): 1234";
         for (summary, description, expected) in [
             // Texts of Airbnb.
             ("Reserved", details, booked("")),
@@ -327,7 +329,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_a_meaning(summary: String, description: String, url: Option<String>) {
-            if let EventMeaning::Booking(Some(name)) = classify_event(&summary, &description, url.as_deref()) {
+            if let EventMeaning::Booking(Some(name)) =
+                classify_event(&summary, &description, url.as_deref())
+            {
                 prop_assert!(!name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS);
             }
         }

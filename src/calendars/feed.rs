@@ -20,32 +20,43 @@ use super::plan::StoredEvent;
 
 store::statements! {
     /// A feed by id.
-    FEED = "select id, property_id, url, created_at, doc from calendar_feed where organization_id = ?1 and id = ?2";
+    FEED = "select id, property_id, url, created_at, doc from calendar_feed
+        where organization_id = ?1 and id = ?2";
     /// The feeds of an organization, ordered by the time of creation.
-    FEEDS = "select id, property_id, url, created_at, doc from calendar_feed where organization_id = ?1 order by created_at, id";
+    FEEDS = "select id, property_id, url, created_at, doc from calendar_feed
+        where organization_id = ?1 order by created_at, id";
     /// The number of all feeds of a property, and the number of those feeds that have the address
     /// `?3`.
-    COUNT = "select count(*), count(case when url = ?3 then 1 end) from calendar_feed where organization_id = ?1 and property_id = ?2";
+    COUNT = "select count(*), count(case when url = ?3 then 1 end) from calendar_feed
+        where organization_id = ?1 and property_id = ?2";
     /// The feeds of these properties.
-    OF_PROPERTIES = "select id from calendar_feed where organization_id = ?1 and property_id = any(?2)";
+    OF_PROPERTIES = "select id from calendar_feed where organization_id = ?1
+        and property_id = any(?2)";
     /// Inserts a feed whose first fetch is due at once.
-    INSERT = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at, created_at, doc)
+    INSERT = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at,
+        created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?5, ?6)";
     /// Deletes feeds with their events.
     DELETE = "delete from calendar_feed where organization_id = ?1 and id = any(?2)";
     /// For each feed, the number of its reservations that are not cancelled.
-    RESERVATIONS = "select e.feed_id, count(*) from calendar_event e join record r on r.organization_id = e.organization_id
+    RESERVATIONS = "select e.feed_id, count(*) from calendar_event e
+        join record r on r.organization_id = e.organization_id
         and r.kind = 'reservation' and r.id = e.reservation_id
-        where e.organization_id = ?1 and r.origin = 'calendar' and r.status <> 'cancelled' group by e.feed_id";
+        where e.organization_id = ?1 and r.origin = 'calendar' and r.status <> 'cancelled'
+        group by e.feed_id";
     /// The stored states of the events of these feeds.
-    EVENTS = "select reservation_id, doc from calendar_event where organization_id = ?1 and feed_id = any(?2)";
+    EVENTS = "select reservation_id, doc from calendar_event where organization_id = ?1
+        and feed_id = any(?2)";
     /// Inserts or replaces the stored state of an event.
-    PUT_EVENT = "insert into calendar_event (organization_id, feed_id, reservation_id, doc) values (?1, ?2, ?3, ?4)
+    PUT_EVENT = "insert into calendar_event (organization_id, feed_id, reservation_id, doc)
+        values (?1, ?2, ?3, ?4)
         on conflict (organization_id, feed_id, reservation_id) do update set doc = excluded.doc";
     /// The state of a feed, if the lease that ends at `?3` is still valid.
-    CLAIMED = "select doc from calendar_feed where organization_id = ?1 and id = ?2 and leased_until = ?3";
+    CLAIMED = "select doc from calendar_feed where organization_id = ?1 and id = ?2
+        and leased_until = ?3";
     /// Writes the state of a feed, and ends its lease.
-    SAVE = "update calendar_feed set doc = ?3, next_fetch_at = ?4, leased_until = null where organization_id = ?1 and id = ?2";
+    SAVE = "update calendar_feed set doc = ?3, next_fetch_at = ?4, leased_until = null
+        where organization_id = ?1 and id = ?2";
 }
 
 engine::stored_enum! {
@@ -308,11 +319,20 @@ pub(super) fn save(
 
 fn example() -> serde_json::Value {
     serde_json::json!({
-        "id": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyId": "0192f0c1-2345-7abc-8def-0123456789ac",
-        "url": "https://www.airbnb.com/…", "channel": "airbnb", "ambiguous": "hold",
-        "lastFetchedAt": "2026-11-21T09:30:00.000Z", "lastAttemptAt": "2026-11-21T09:30:00.000Z", "lastError": null,
-        "lastErrorCode": null, "consecutiveFailures": 0, "reservationCount": 4, "skippedCount": 1,
-        "warnings": [{ "uid": "1@example.com", "problem": "has no valid start" }], "createdAt": "2026-11-20T09:30:00.000Z",
+        "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+        "propertyId": "0192f0c1-2345-7abc-8def-0123456789ac",
+        "url": "https://www.airbnb.com/…",
+        "channel": "airbnb",
+        "ambiguous": "hold",
+        "lastFetchedAt": "2026-11-21T09:30:00.000Z",
+        "lastAttemptAt": "2026-11-21T09:30:00.000Z",
+        "lastError": null,
+        "lastErrorCode": null,
+        "consecutiveFailures": 0,
+        "reservationCount": 4,
+        "skippedCount": 1,
+        "warnings": [{ "uid": "1@example.com", "problem": "has no valid start" }],
+        "createdAt": "2026-11-20T09:30:00.000Z",
     })
 }
 

@@ -551,7 +551,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_the_reader_panic(text in "(BEGIN:VEVENT\r\n|END:VEVENT\r\n|UID:[a-z]\r\n|DT(START|END)[;:]?[A-Z=:;0-9]{0,20}\r\n|[ -~]{0,20}\r\n){0,30}") {
+        fn no_text_makes_the_reader_panic(
+            text in "(BEGIN:VEVENT\r\n|END:VEVENT\r\n|UID:[a-z]\r\n|DT(START|END)[;:]?[A-Z=:;0-9]{0,20}\r\n|[ -~]{0,20}\r\n){0,30}",
+        ) {
             let _ = parse_calendar(&calendar(&text), &madrid());
         }
     }

@@ -56,7 +56,9 @@ impl JsonSchema for FeedUrl {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({
-    "propertyId": "0192f0c1-2345-7abc-8def-0123456789ac", "url": "https://www.example.com/calendar/1.ics?s=secret", "channel": "airbnb"
+    "propertyId": "0192f0c1-2345-7abc-8def-0123456789ac",
+    "url": "https://www.example.com/calendar/1.ics?s=secret",
+    "channel": "airbnb",
 }))]
 struct CreateCalendarFeed {
     /// Id of the property whose bookings the calendar has.
@@ -110,7 +112,8 @@ pub(super) fn operations() -> Vec<Operation> {
         .tool(
             "records",
             "List calendar feeds",
-            "Calendars of booking sites whose events become reservations, each with its last fetch and its faults.",
+            "Calendars of booking sites whose events become reservations, each with its last fetch \
+                and its faults.",
         )
         .run_as(LIST_CALENDAR_FEEDS, list),
         Operation::public(
@@ -131,23 +134,30 @@ pub(super) fn operations() -> Vec<Operation> {
             .tool(
                 "records",
                 "Add a calendar feed",
-                "Takes a property's bookings from an iCalendar address of a booking site, from now on.",
+                "Takes a property's bookings from an iCalendar address of a booking site, from now \
+                    on.",
             )
             .creates()
             .touches_stream()
             .audited(Audits::makes(audited::KIND, "channel"))
             .run(create),
-        Operation::public("deleteCalendarFeed", Method::DELETE, "/calendar-feeds/{id}", NEEDS)
-            .summary("Delete a calendar feed; its reservations stay")
-            .tool(
-                "records",
-                "Delete a calendar feed",
-                "Deletes a feed from `listCalendarFeeds`. Its reservations stay; `cancelUpcoming` cancels those that have not begun.",
-            )
-            .destructive()
-            .touches_stream()
-            .audited(Audits::changes(audited::audited_feed))
-            .run(delete),
+        Operation::public(
+            "deleteCalendarFeed",
+            Method::DELETE,
+            "/calendar-feeds/{id}",
+            NEEDS,
+        )
+        .summary("Delete a calendar feed; its reservations stay")
+        .tool(
+            "records",
+            "Delete a calendar feed",
+            "Deletes a feed from `listCalendarFeeds`. Its reservations stay; `cancelUpcoming` \
+                cancels those that have not begun.",
+        )
+        .destructive()
+        .touches_stream()
+        .audited(Audits::changes(audited::audited_feed))
+        .run(delete),
         Operation::public(
             "refreshCalendarFeed",
             Method::POST,
@@ -161,7 +171,9 @@ pub(super) fn operations() -> Vec<Operation> {
             "Fetches a feed from `listCalendarFeeds` now, and returns its state afterwards.",
         )
         .idempotent()
-        .audited(Audits::acts_on(|context, input| Ok(audited::feed_target(context, input))))
+        .audited(Audits::acts_on(|context, input| {
+            Ok(audited::feed_target(context, input))
+        }))
         .commands(prepare, refresh),
         Operation::public(
             "listHeldReservations",
@@ -173,7 +185,8 @@ pub(super) fn operations() -> Vec<Operation> {
         .tool(
             "records",
             "List held bookings",
-            "Tentative reservations of a feed whose events may be bookings or closures; confirm or cancel them with `putRecords`.",
+            "Tentative reservations of a feed whose events may be bookings or closures; confirm or \
+                cancel them with `putRecords`.",
         )
         .run(list_held),
     ]

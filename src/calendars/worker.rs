@@ -50,22 +50,28 @@ const CLAIM_ATTEMPTS: (u32, Duration) = (60, Duration::from_millis(250));
 
 store::statements! {
     /// The feeds that are due for a fetch, those with the earliest due time first.
-    DUE = "select f.organization_id, f.id from calendar_feed f join organization o on o.id = f.organization_id
-        where f.next_fetch_at <= ?1 and (f.leased_until is null or f.leased_until <= ?1) and o.erased_at is null
+    DUE = "select f.organization_id, f.id from calendar_feed f
+        join organization o on o.id = f.organization_id
+        where f.next_fetch_at <= ?1 and (f.leased_until is null or f.leased_until <= ?1)
+        and o.erased_at is null
         order by f.next_fetch_at, f.id limit ?2";
     /// Claims a feed if it is due. If `?4` is true, also claims a feed that is not due. If two
     /// nodes claim the same feed, the second waits for the first and gets no row.
     CLAIM = "update calendar_feed set leased_until = ?5 where organization_id = ?1 and id = ?2
-        and (leased_until is null or leased_until <= ?3) and (?4 or next_fetch_at <= ?3) returning property_id, url, doc";
+        and (leased_until is null or leased_until <= ?3) and (?4 or next_fetch_at <= ?3)
+        returning property_id, url, doc";
     /// The time at which the next feed is due.
-    NEXT = "select next_fetch_at from calendar_feed where next_fetch_at > ?1 order by next_fetch_at limit 1";
+    NEXT = "select next_fetch_at from calendar_feed where next_fetch_at > ?1 order by next_fetch_at
+        limit 1";
     /// Feeds that are due after a given time, the latest first.
-    LATE = "select organization_id, id from calendar_feed where next_fetch_at > ?1 order by next_fetch_at desc limit ?2";
+    LATE = "select organization_id, id from calendar_feed where next_fetch_at > ?1
+        order by next_fetch_at desc limit ?2";
     /// Brings forward a batch of feeds whose due time is after a given time. They become due at
     /// that given time.
     BRING_FORWARD = engine::some_late!("calendar_feed", "id", "next_fetch_at");
     /// Feeds whose lease ends after a given time.
-    LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null and leased_until > ?1
+    LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null
+        and leased_until > ?1
         order by leased_until desc limit ?2";
     /// Ends a batch of the leases that would end after a given time.
     END_LEASES = engine::some_late!("calendar_feed", "id", "id", "leased_until", "null");

@@ -54,14 +54,18 @@ struct Listing {
 /// Serves the demo until it is stopped.
 pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     if flags.database.is_set() {
-        return Err("demo uses a throwaway database, and accepts neither --database-url nor VESTIBULE_DATABASE_URL; \
-                    use serve for a database that is kept"
-            .into());
+        return Err(
+            "demo uses a throwaway database, and accepts neither --database-url nor \
+                VESTIBULE_DATABASE_URL; use serve for a database that is kept"
+                .into(),
+        );
     }
     if !flags.tls.domains()?.is_empty() {
-        return Err("demo keeps nothing, so it would order a certificate at each start; leave out --tls-domain and \
-                    VESTIBULE_TLS_DOMAIN, or use serve"
-            .into());
+        return Err(
+            "demo keeps nothing, so it would order a certificate at each start; leave out \
+                --tls-domain and VESTIBULE_TLS_DOMAIN, or use serve"
+                .into(),
+        );
     }
     let directory = tempfile::tempdir().map_err(|error| {
         format!("cannot create a directory for the throwaway database: {error}")
@@ -169,32 +173,31 @@ fn banner(
         manuals,
     } = data;
     format!(
-        "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} reservations,\n  \
-         {steps} pre-check-in steps, {manuals} house manuals.\n\n\
-         \x20 sign-in link  {sign_in}\n\
-         \x20               (to the console, as a member of the team; good once, and for five minutes)\n\n\
-         \x20 base URL      {base}/api/v1\n\
-         \x20 API key       {api_key}\n\
-         \x20 guest link    {base}/stay/{stay_token}\n\
-         \x20 assistants    {base}/mcp, signed in by the first link, or with the API key:\n\
-         \x20               claude mcp add --transport http vestibule {base}/mcp\n\
-         \x20 docs          {base}/docs\n\
-         \x20 platform key  {platform_key}\n\
-         \x20 organization  {organization}\n\n\
-         {examples}\n\
-         \x20 Try:\n\n\
-         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\
-         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/reservations/{reservation}/explain\n\n\
-         \x20 Another link to the console, for a member of the team:\n\n\
-         \x20 curl -s -X POST -H 'Authorization: Bearer {platform_key}' -H 'Content-Type: application/json' \\\n\
-         \x20   -d '{{\"returnTo\": \"/console\"}}' {base}/platform/v1/organizations/{organization}/members/{member}/sign-in-links\n\n\
-         \x20 Watch a delivery: a subscription, a ping and its result. Nothing answers at this address, and the log says so;\n\
-         \x20 put one of yours in its place, or one on this machine as docs/how-to/receive-webhooks.md has it.\n\n\
-         \x20 id=$(curl -s -H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\\n\
-         \x20   -d '{{\"event\": \"reservation.created\", \"targetUrl\": \"https://example.com/hooks\"}}' \\\n\
-         \x20   {base}/api/v1/webhook-subscriptions | sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/')\n\
-         \x20 curl -s -X POST -H 'Authorization: Bearer {api_key}' {base}/api/v1/webhook-subscriptions/$id/ping; sleep 1\n\
-         \x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/webhook-subscriptions/$id/deliveries\n\n"
+        "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} \
+            reservations,\n  {steps} pre-check-in steps, {manuals} house manuals.\n\n\x20 sign-in \
+            link  {sign_in}\n\x20               (to the console, as a member of the team; good \
+            once, and for five minutes)\n\n\x20 base URL      {base}/api/v1\n\x20 API key       \
+            {api_key}\n\x20 guest link    {base}/stay/{stay_token}\n\x20 assistants    {base}/mcp, \
+            signed in by the first link, or with the API key:\n\x20               claude mcp add \
+            --transport http vestibule {base}/mcp\n\x20 docs          {base}/docs\n\x20 platform \
+            key  {platform_key}\n\x20 organization  {organization}\n\n{examples}\n\x20 \
+            Try:\n\n\x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\x20 \
+            curl -s -H 'Authorization: Bearer {api_key}' \
+            {base}/api/v1/reservations/{reservation}/explain\n\n\x20 Another link to the console, \
+            for a member of the team:\n\n\x20 curl -s -X POST -H 'Authorization: Bearer \
+            {platform_key}' -H 'Content-Type: application/json' \\\n\x20   -d '{{\"returnTo\": \
+            \"/console\"}}' \
+            {base}/platform/v1/organizations/{organization}/members/{member}/sign-in-links\n\n\x20 \
+            Watch a delivery: a subscription, a ping and its result. Nothing answers at this \
+            address, and the log says so;\n\x20 put one of yours in its place, or one on this \
+            machine as docs/how-to/receive-webhooks.md has it.\n\n\x20 id=$(curl -s -H \
+            'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\\n\x20   -d \
+            '{{\"event\": \"reservation.created\", \"targetUrl\": \"https://example.com/hooks\"}}' \
+            \\\n\x20   {base}/api/v1/webhook-subscriptions | sed \
+            's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/')\n\x20 curl -s -X POST -H 'Authorization: Bearer \
+            {api_key}' {base}/api/v1/webhook-subscriptions/$id/ping; sleep 1\n\x20 curl -s -H \
+            'Authorization: Bearer {api_key}' \
+            {base}/api/v1/webhook-subscriptions/$id/deliveries\n\n"
     )
 }
 
@@ -230,8 +233,12 @@ async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
         .chain([("memberId", member_id.as_str())])
         .collect();
     let marta = json!({
-        "name": "Marta Puig", "email": "marta@barcelona-flats.example", "permissions": Permission::VARIANTS, "propertyIds": null,
-        "isActive": true, "isTwoFactorEnrolled": true,
+        "name": "Marta Puig",
+        "email": "marta@barcelona-flats.example",
+        "permissions": Permission::VARIANTS,
+        "propertyIds": null,
+        "isActive": true,
+        "isTwoFactorEnrolled": true,
     });
     platform.call("putMember", &member_path, marta).await?;
 
@@ -345,16 +352,27 @@ impl Portfolio {
         for (number, listing) in listings.iter().enumerate() {
             let id = ids.uuid(now);
             flats.push(id);
-            records.push(json!({ "kind": "property", "id": id, "data": {
-                "name": listing.name, "timezone": "Europe/Madrid", "country": "ES",
-                "propertyGroupId": districts[&listing.neighbourhood_group],
-                "tagIds": [tags[&listing.neighbourhood], tags[&listing.room_type]],
-                "address": format!("{}, Barcelona", listing.neighbourhood),
-                "latitude": listing.latitude, "longitude": listing.longitude,
-                "checkInTime": "15:00", "checkOutTime": "11:00",
-                "wifiName": format!("BarcelonaFlats-{}", number + 1), "wifiPassword": format!("una-mes-i-marxem-{}", 31 + number * 17 % 69),
-                "customFields": { door_code.to_string(): format!("{} #", 1000 + (number + 7) * 7919 % 9000) },
-            } }));
+            records.push(json!({
+                "kind": "property",
+                "id": id,
+                "data": {
+                    "name": listing.name,
+                    "timezone": "Europe/Madrid",
+                    "country": "ES",
+                    "propertyGroupId": districts[&listing.neighbourhood_group],
+                    "tagIds": [tags[&listing.neighbourhood], tags[&listing.room_type]],
+                    "address": format!("{}, Barcelona", listing.neighbourhood),
+                    "latitude": listing.latitude,
+                    "longitude": listing.longitude,
+                    "checkInTime": "15:00",
+                    "checkOutTime": "11:00",
+                    "wifiName": format!("BarcelonaFlats-{}", number + 1),
+                    "wifiPassword": format!("una-mes-i-marxem-{}", 31 + number * 17 % 69),
+                    "customFields": {
+                        door_code.to_string(): format!("{} #", 1000 + (number + 7) * 7919 % 9000),
+                    },
+                },
+            }));
         }
         Ok(Self {
             records,
@@ -403,12 +421,22 @@ impl Portfolio {
             if number == 0 {
                 first = id.to_string();
             }
-            reservations.push(json!({ "kind": "reservation", "id": id, "data": {
-                "propertyId": flat, "status": "confirmed", "channel": if number % 3 == 0 { "direct" } else { "booking.com" },
-                "bookedAt": format!("{}T10:00:00.000Z", day(days_to_booking)?), "checkIn": day(days_to_arrival)?, "checkOut": day(days_to_arrival + nights)?,
-                "guest": { "firstName": name, "language": language }, "adults": 2, "isReturningGuest": number % 5 == 0,
-                "verificationStatus": verification,
-            } }));
+            reservations.push(json!({
+                "kind": "reservation",
+                "id": id,
+                "data": {
+                    "propertyId": flat,
+                    "status": "confirmed",
+                    "channel": if number % 3 == 0 { "direct" } else { "booking.com" },
+                    "bookedAt": format!("{}T10:00:00.000Z", day(days_to_booking)?),
+                    "checkIn": day(days_to_arrival)?,
+                    "checkOut": day(days_to_arrival + nights)?,
+                    "guest": { "firstName": name, "language": language },
+                    "adults": 2,
+                    "isReturningGuest": number % 5 == 0,
+                    "verificationStatus": verification,
+                },
+            }));
         }
         Ok((reservations, first))
     }
@@ -445,7 +473,11 @@ async fn portals(
     let mut brandings = Vec::new();
     for (index, (name, primary, secondary, callout)) in brandings_data.into_iter().enumerate() {
         let mut body = json!({
-            "name": name, "primaryColor": primary, "secondaryColor": secondary, "calloutMessage": callout, "isDefault": index == 0,
+            "name": name,
+            "primaryColor": primary,
+            "secondaryColor": secondary,
+            "calloutMessage": callout,
+            "isDefault": index == 0,
         });
         if index == 2 {
             body["customUrlId"] = domain.clone();
@@ -454,8 +486,13 @@ async fn portals(
     }
     let portal = |name: &str, branding: &Value, extra: Value| {
         let mut body = json!({
-            "name": name, "brandingId": branding, "supportEmail": "hello@barcelona-flats.example", "supportPhone": "93 412 34 56",
-            "supportWhatsapp": "612 34 56 78", "communicationMethod": "whatsapp", "excludedQuickAccessTypes": [],
+            "name": name,
+            "brandingId": branding,
+            "supportEmail": "hello@barcelona-flats.example",
+            "supportPhone": "93 412 34 56",
+            "supportWhatsapp": "612 34 56 78",
+            "communicationMethod": "whatsapp",
+            "excludedQuickAccessTypes": [],
         });
         for (field, value) in extra.as_object().into_iter().flatten() {
             body[field] = value.clone();
@@ -463,9 +500,14 @@ async fn portals(
         body
     };
     let offer = json!({
-        "isSpecialOfferActive": true, "specialOfferType": "Offer", "specialOfferTitle": "Late check-out until 14:00 for 25 €",
-        "specialOfferCtaText": "Ask for it", "specialOfferUrl": "https://barcelona-flats.example/late-check-out",
-        "precheckinPromptMessage": "Tell us when you arrive, and your keys will be waiting.", "isDefault": true, "isUnlockHintShown": true,
+        "isSpecialOfferActive": true,
+        "specialOfferType": "Offer",
+        "specialOfferTitle": "Late check-out until 14:00 for 25 €",
+        "specialOfferCtaText": "Ask for it",
+        "specialOfferUrl": "https://barcelona-flats.example/late-check-out",
+        "precheckinPromptMessage": "Tell us when you arrive, and your keys will be waiting.",
+        "isDefault": true,
+        "isUnlockHintShown": true,
     });
     let district = api
         .call(
@@ -474,7 +516,10 @@ async fn portals(
             portal("Eixample", &brandings[0], offer),
         )
         .await?;
-    let rooms = json!({ "communicationMethod": "phone", "excludedQuickAccessTypes": ["uber", "find_parking_justpark"] });
+    let rooms = json!({
+        "communicationMethod": "phone",
+        "excludedQuickAccessTypes": ["uber", "find_parking_justpark"],
+    });
     let rooms = api
         .call(
             "createPortal",
@@ -489,7 +534,13 @@ async fn portals(
             portal("Signature flat", &brandings[2], json!({})),
         )
         .await?;
-    let scope = |portal: &Value, field: &str, id: Option<&Uuid>| json!({ "entityType": "portal_settings", "entityId": portal["id"], field: id.into_iter().collect::<Vec<_>>() });
+    let scope = |portal: &Value, field: &str, id: Option<&Uuid>| {
+        json!({
+            "entityType": "portal_settings",
+            "entityId": portal["id"],
+            field: id.into_iter().collect::<Vec<_>>(),
+        })
+    };
     api.call(
         "addEntityScopes",
         &[],

@@ -86,7 +86,11 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
         let applied = apply(&platform, &flags, &batch).await.map_err(|error| {
             bar.abandon();
             let resume = imported_lines + 1;
-            format!("the batch of lines {resume} to {} failed, and none of it was applied: {error}\nEarlier lines are imported; resume at line {resume}.", imported_lines + count)
+            format!(
+                "the batch of lines {resume} to {} failed, and none of it was applied: \
+                    {error}\nEarlier lines are imported; resume at line {resume}.",
+                imported_lines + count
+            )
         })?;
         events += applied["events"].as_u64().unwrap_or(0);
         skipped += applied["rejectedCount"].as_u64().unwrap_or(0);

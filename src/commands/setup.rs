@@ -23,7 +23,8 @@ pub(super) async fn setup_link(flags: SetupLinkFlags) -> Result<(), String> {
         .await
         .map_err(|error| describe(&error))?;
     let link = link.ok_or(
-        "there is an organization already; `vestibule member invite` prints a sign-in link for one of its members",
+        "there is an organization already; `vestibule member invite` prints a sign-in link for one \
+            of its members",
     )?;
     super::print_text(&format!("set up at {link}\n"))
 }
@@ -62,8 +63,8 @@ pub(super) async fn invite_member(flags: InviteMemberFlags) -> Result<(), String
     let invited = people::invite(&service, invitation).await;
     let invited = invited.map_err(|error| match error.kind() {
         ErrorKind::Conflict => format!(
-            "{email} is not active, so no link was made. Make them active in the console, at Access, Members, \
-             or with `isActive` of the operations updateMember and putMember."
+            "{email} is not active, so no link was made. Make them active in the console, at \
+                Access, Members, or with `isActive` of the operations updateMember and putMember."
         ),
         ErrorKind::NotFound => format!("there is no organization {organization}"),
         _ => describe(&error),

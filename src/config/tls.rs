@@ -143,7 +143,7 @@ impl ServeFlags {
         {
             return Err(
                 "--tls-domain obtains a certificate, and --tls-certificate names one in files; \
-                 leave out one of them"
+                    leave out one of them"
                     .into(),
             );
         }
@@ -159,8 +159,8 @@ impl ServeFlags {
             location.with_suffix(".acme")
         };
         let folder = folder.map(Path::to_owned).or_else(beside).ok_or(
-            "--tls-domain needs --acme-folder with PostgreSQL: a directory that is kept, \
-             for the account key and the certificate",
+            "--tls-domain needs --acme-folder with PostgreSQL: a directory that is kept, for the \
+                account key and the certificate",
         )?;
         Ok(Some(AcmeSettings {
             names,
@@ -272,7 +272,8 @@ fn check_public_url(url: &str, names: &[String]) -> Result<(), String> {
     let parsed = Url::parse(url).map_err(|error| error.to_string())?;
     if parsed.scheme() != "https" {
         return Err(format!(
-            "--public-url is {url}, and --tls-domain serves https; begin it with https, or leave it out"
+            "--public-url is {url}, and --tls-domain serves https; begin it with https, or leave \
+                it out"
         ));
     }
     let host = parsed.host_str().unwrap_or_default();
@@ -280,7 +281,8 @@ fn check_public_url(url: &str, names: &[String]) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "--public-url is {url}, and {host} is not in --tls-domain; add it there, or leave --public-url out"
+            "--public-url is {url}, and {host} is not in --tls-domain; add it there, or leave \
+                --public-url out"
         ))
     }
 }

@@ -181,7 +181,8 @@ pub fn issuer(raw: &str) -> Result<String, String> {
     let text = text::trim_setting(raw)?;
     let invalid = || {
         format!(
-            "{text:?} is not an issuer such as https://id.example.com; http is allowed for a loopback address only"
+            "{text:?} is not an issuer such as https://id.example.com; http is allowed for a \
+                loopback address only"
         )
     };
     let url = Url::parse(text).map_err(|_| invalid())?;

@@ -206,7 +206,10 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
         };
         let ambiguous = Some(typed("ambiguous")).filter(|choice| !choice.is_empty());
         let arguments = json!({
-            "propertyId": property, "url": typed("url"), "channel": typed("channel"), "ambiguous": ambiguous,
+            "propertyId": property,
+            "url": typed("url"),
+            "channel": typed("channel"),
+            "ambiguous": ambiguous,
         });
         let created = request
             .create::<Value>(CREATE, arguments, &request.key(CREATE))
@@ -446,7 +449,8 @@ fn delete(request: &ConsoleRequest) -> ScreenResponse<'_> {
             return confirmation(request, None).await;
         }
         let arguments = json!({
-            "id": request.path_id("id")?, "cancelUpcoming": request.form_value("cancelUpcoming").is_some(),
+            "id": request.path_id("id")?,
+            "cancelUpcoming": request.form_value("cancelUpcoming").is_some(),
         });
         let deleted = request.change(DELETE, arguments).await;
         match ConsoleRefusal::split_by_input(deleted)? {

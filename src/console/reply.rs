@@ -30,7 +30,8 @@ pub const SCRIPT: &str = include_str!("../../templates/console/console.js");
 /// It also allows frames with the guest page.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
-        "style-src '{}'; script-src '{}'; connect-src 'self'; frame-src 'self'; img-src 'self' http: https: data:",
+        "style-src '{}'; script-src '{}'; connect-src 'self'; frame-src 'self'; img-src 'self' \
+            http: https: data:",
         browser::hash(&STYLE),
         browser::hash(SCRIPT)
     );
@@ -85,7 +86,8 @@ pub fn redirect_with_confirmation(
 
 /// Returns the page for an error that occurred before the caller was identified.
 pub fn unavailable(service: &Service, headers: &HeaderMap, id: Uuid, error: &Error) -> Response {
-    tracing::warn!(request_id = %id, cause = error.cause().unwrap_or_default(), "a console request failed because a service it needs is not available");
+    tracing::warn!(request_id = %id, cause = error.cause().unwrap_or_default(), "a console request \
+        failed because a service it needs is not available");
     let language = people::language(service, headers);
     let refusal = ConsoleRefusal::from(error);
     page(

@@ -177,7 +177,11 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
             .to_owned();
         let is_todo = request.query_parameter("todo").is_some();
         let arguments = json!({
-            "sourceTable": source.table, "language": language, "isUnfinished": is_todo, "limit": ROWS, "offset": Paging::offset(request),
+            "sourceTable": source.table,
+            "language": language,
+            "isUnfinished": is_todo,
+            "limit": ROWS,
+            "offset": Paging::offset(request),
         });
         let texts = request.read_page(LIST_SHOWN_TEXTS, arguments).await?;
         let names = names(request, source).await?;

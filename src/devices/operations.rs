@@ -47,7 +47,9 @@ struct SetDeviceMode {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "deviceId": "0192f0c1-2345-7abc-8def-0123456789ab", "command": "lockDevice", "acceptedAt": "2026-11-21T09:30:00.000Z"
+    "deviceId": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "command": "lockDevice",
+    "acceptedAt": "2026-11-21T09:30:00.000Z",
 }))]
 struct AcceptedCommand {
     device_id: Uuid,

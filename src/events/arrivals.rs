@@ -10,9 +10,11 @@ use uuid::Uuid;
 
 store::statements! {
     /// Selects those of the given ids whose reviews arrived before.
-    ARRIVED = "select review_id from review_arrival where organization_id = ?1 and review_id = any(?2)";
+    ARRIVED = "select review_id from review_arrival where organization_id = ?1
+        and review_id = any(?2)";
     /// Stores the id of a review that arrived.
-    NOTE_ARRIVAL = "insert into review_arrival (organization_id, review_id) values (?1, ?2) on conflict do nothing";
+    NOTE_ARRIVAL = "insert into review_arrival (organization_id, review_id) values (?1, ?2)
+        on conflict do nothing";
 }
 
 /// Returns those of the given ids whose reviews arrived before.

@@ -14,7 +14,8 @@ use super::subscriptions::{Filters, StoredSubscription};
 store::statements! {
     /// Selects the subscriptions of a credential that post to a URL.
     POSTING_TO = "select id from webhook_subscription
-        where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null order by created_at, id";
+        where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null
+        order by created_at, id";
 }
 
 /// The name of the object type of subscriptions in the audit log.
@@ -33,7 +34,11 @@ pub(super) fn audited_subscriptions(
         let (event, url): (String, String) = (row.get(1)?, row.get(2)?);
         let store::Json(StoredSubscription { filters, secrets }): store::Json<StoredSubscription> =
             row.get(8)?;
-        let fields = json!({ "event": event, "targetUrl": url, "filters": if filters == Filters::default() { None } else { Some(filters) } });
+        let fields = json!({
+            "event": event,
+            "targetUrl": url,
+            "filters": if filters == Filters::default() { None } else { Some(filters) },
+        });
         let thing = AuditedObject::new(KIND, Some(id), Some(url)).showing(&fields)?;
         return thing
             .withholding(&json!({ "signingSecret": secrets.reveal() }))

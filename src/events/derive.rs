@@ -289,15 +289,24 @@ mod tests {
 
     fn flat() -> Property {
         serde_json::from_value(json!({
-            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
+            "name": "Flat",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "checkInTime": "15:00",
+            "checkOutTime": "11:00",
         }))
         .unwrap()
     }
 
     fn stay(status: &str, property: Option<&str>, check_out: &str) -> Object {
         object(json!({
-            "propertyId": property, "status": status, "channel": "direct", "bookedAt": "2026-11-01T10:00:00Z",
-            "checkIn": "2026-11-18", "checkOut": check_out, "guest": {},
+            "propertyId": property,
+            "status": status,
+            "channel": "direct",
+            "bookedAt": "2026-11-01T10:00:00Z",
+            "checkIn": "2026-11-18",
+            "checkOut": check_out,
+            "guest": {},
         }))
     }
 
@@ -752,7 +761,11 @@ mod tests {
         /// when "a new confirmed reservation with a current or upcoming stay arrives or is linked
         /// to a property; also when an existing reservation becomes confirmed later".
         #[test]
-        fn reservation_events_agree_with_the_event_table(before in of(stays()), after in stays(), day in 1..=30) {
+        fn reservation_events_agree_with_the_event_table(
+            before in of(stays()),
+            after in stays(),
+            day in 1..=30,
+        ) {
             let now = format!("2026-11-{day:02}T12:00:00Z");
             let event_names = stay_events(before.clone(), &after, &now);
             let is_confirmed = |stay: &Object| stay["status"] == "confirmed";
@@ -760,34 +773,64 @@ mod tests {
             // two hours before noon UTC.
             let is_current_or_upcoming = after["checkOut"].as_str() > Some(&now[..10]);
             let arrives = before.is_none();
-            let is_linked = before.as_ref().is_some_and(|before| before["propertyId"].is_null());
+            let is_linked = before
+                .as_ref()
+                .is_some_and(|before| before["propertyId"].is_null());
             let becomes_confirmed = before.as_ref().is_some_and(|before| !is_confirmed(before));
-            let is_created = is_confirmed(&after) && !after["propertyId"].is_null() && is_current_or_upcoming
+            let is_created = is_confirmed(&after)
+                && !after["propertyId"].is_null()
+                && is_current_or_upcoming
                 && (arrives || is_linked || becomes_confirmed);
-            let is_cancelled = after["status"] == "cancelled" && before.as_ref().is_some_and(|before| before["status"] != "cancelled");
+            let is_cancelled = after["status"] == "cancelled"
+                && before
+                    .as_ref()
+                    .is_some_and(|before| before["status"] != "cancelled");
             let is_moved = after["status"] != "cancelled"
-                && before.as_ref().is_some_and(|before| before["checkOut"] != after["checkOut"]);
-            let expected = [("reservation.created", is_created), ("reservation.cancelled", is_cancelled), ("reservation.dates_changed", is_moved)];
-            prop_assert_eq!(event_names, expected.into_iter().filter(|(_, fires)| *fires).map(|(name, _)| name).collect::<Vec<_>>());
+                && before
+                    .as_ref()
+                    .is_some_and(|before| before["checkOut"] != after["checkOut"]);
+            let expected = [
+                ("reservation.created", is_created),
+                ("reservation.cancelled", is_cancelled),
+                ("reservation.dates_changed", is_moved),
+            ];
+            prop_assert_eq!(
+                event_names,
+                expected
+                    .into_iter()
+                    .filter(|(_, fires)| *fires)
+                    .map(|(name, _)| name)
+                    .collect::<Vec<_>>()
+            );
         }
 
         /// Compares the events of random sequences of a device's states with a model. In the model,
         /// `device.offline` fires at once, and `device.reconnected` fires after the device has
         /// stayed online for the delay.
         #[test]
-        fn device_events_agree_with_a_sequence_of_states(life in vec((select(vec![Online, Offline, Archived]), 1_i64..15), 1..15)) {
+        fn device_events_agree_with_a_sequence_of_states(
+            life in vec((select(vec![Online, Offline, Archived]), 1_i64..15), 1..15),
+        ) {
             let (mut reported, mut since, mut minute, mut before) = (Vec::new(), None, 0_i64, None);
             for (presence, minutes) in &life {
                 let after = lock(*presence);
                 let derived = derive_change(RecordKind::Device, before.as_ref(), &after, NOW);
-                reported.extend(derived.events.iter().map(|event| (minute, <&str>::from(event))));
+                reported.extend(
+                    derived
+                        .events
+                        .iter()
+                        .map(|event| (minute, <&str>::from(event))),
+                );
                 match derived.timer {
                     TimerEffect::Keep => {}
                     TimerEffect::Arm => since = Some(minute),
                     TimerEffect::Disarm => since = None,
                 }
                 minute += *minutes;
-                if let Some(due) = since.map(|since| since + DELAY).filter(|due| *due <= minute) {
+                if let Some(due) = since
+                    .map(|since| since + DELAY)
+                    .filter(|due| *due <= minute)
+                {
                     reported.push((due, "device.reconnected"));
                     since = None;
                 }
@@ -796,10 +839,16 @@ mod tests {
             let (mut expected, mut minute) = (Vec::new(), 0_i64);
             for (index, (presence, minutes)) in life.iter().enumerate() {
                 let before = index.checked_sub(1).map(|index| life[index].0);
-                let stays: i64 = life[index..].iter().take_while(|(next, _)| next == presence).map(|(_, minutes)| minutes).sum();
+                let stays: i64 = life[index..]
+                    .iter()
+                    .take_while(|(next, _)| next == presence)
+                    .map(|(_, minutes)| minutes)
+                    .sum();
                 match (before, presence) {
                     (Some(Online), Offline) => expected.push((minute, "device.offline")),
-                    (Some(Offline), Online) if stays >= DELAY => expected.push((minute + DELAY, "device.reconnected")),
+                    (Some(Offline), Online) if stays >= DELAY => {
+                        expected.push((minute + DELAY, "device.reconnected"))
+                    }
                     _ => {}
                 }
                 minute += *minutes;

@@ -18,16 +18,19 @@ store::statements! {
         where organization_id = ?1 and credential = ?2 and disabled_at is null returning id";
     /// Selects the active subscriptions of a credential in all other organizations.
     ACTIVE_ELSEWHERE = "select organization_id, id from webhook_subscription
-        where organization_id <> ?1 and credential = ?2 and disabled_at is null order by organization_id, id";
+        where organization_id <> ?1 and credential = ?2 and disabled_at is null
+        order by organization_id, id";
     /// Disables a subscription of another organization. Skips a subscription that another
     /// transaction has locked.
     DISABLE_ELSEWHERE = "with free as (select id from webhook_subscription
-            where organization_id <> ?1 and organization_id = ?2 and id = ?3 and disabled_at is null for no key update skip locked)
+            where organization_id <> ?1 and organization_id = ?2 and id = ?3
+            and disabled_at is null for no key update skip locked)
         update webhook_subscription set disabled_at = ?4, disabled_reason = ?5
         where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
     /// Disables the active subscriptions to the given events that apps created for a member.
     DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
-        where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null and event = any(?5) returning id";
+        where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null
+        and event = any(?5) returning id";
 }
 
 /// Disables every active subscription of a credential.

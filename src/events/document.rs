@@ -67,7 +67,8 @@ fn messages() -> Vec<(&'static str, String, Value)> {
             reference("schemas", &record_name(kind))
         });
         let description = format!(
-            "{} Sent to subscriptions whose credential holds `{}`; the data is read when the delivery is sent.",
+            "{} Sent to subscriptions whose credential holds `{}`; the data is read when the \
+                delivery is sent.",
             event.fires(),
             event.permission().as_ref()
         );
@@ -100,7 +101,8 @@ pub(crate) fn parameters() -> Value {
             "name": "webhook-id",
             "in": "header",
             "required": true,
-            "description": "The `id` of the body: the same in every attempt, so that repeats can be told.",
+            "description": "The `id` of the body: the same in every attempt, so that repeats can \
+                be told.",
             "schema": { "type": "string", "format": "uuid" },
         },
         "WebhookTimestamp": {
@@ -114,8 +116,9 @@ pub(crate) fn parameters() -> Value {
             "name": "webhook-signature",
             "in": "header",
             "required": true,
-            "description": "Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, \
-                keyed with the subscription's `signingSecret`: the part after `whsec_`, base64-decoded. Several, separated by \
+            "description": "Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of \
+                `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the subscription's \
+                `signingSecret`: the part after `whsec_`, base64-decoded. Several, separated by \
                 spaces, while a replaced secret is in its grace time.",
             "schema": { "type": "string" },
         },
@@ -147,7 +150,11 @@ fn message(name: &str, data: &Value) -> Value {
     json!({
         "type": "object",
         "properties": {
-            "id": { "type": "string", "format": "uuid", "description": "Stable across the attempts of one delivery." },
+            "id": {
+                "type": "string",
+                "format": "uuid",
+                "description": "Stable across the attempts of one delivery.",
+            },
             "event": { "type": "string", "const": name },
             "occurredAt": { "type": "string", "format": "date-time" },
             "data": data,
@@ -178,7 +185,10 @@ fn webhook(name: &str, description: &str, schemas: &Map<String, Value>) -> Value
                 "content": { "application/json": { "schema": schema, "example": example } },
             },
             "responses": {
-                "2XX": { "description": "Received, within 10 seconds. Anything else is tried again, 5 times in all." },
+                "2XX": {
+                    "description": "Received, within 10 seconds. Anything else is tried again, 5 \
+                        times in all.",
+                },
                 "410": { "description": "No longer wanted: deletes the subscription." },
             },
         },

@@ -29,11 +29,13 @@ const BATCH: i64 = 500;
 store::statements! {
     /// Selects the active subscriptions after a cursor, in the order of their credentials.
     ACTIVE = "select organization_id, credential, created_at, id, event from webhook_subscription
-        where disabled_at is null and (credential, organization_id, created_at, id) > (?1, ?2, ?3, ?4)
+        where disabled_at is null and (credential, organization_id, created_at, id) >
+        (?1, ?2, ?3, ?4)
         order by credential, organization_id, created_at, id limit ?5";
     /// Selects the active subscriptions of a credential.
     ACTIVE_OF = "select id, event from webhook_subscription
-        where organization_id = ?1 and credential = ?2 and disabled_at is null order by created_at, id";
+        where organization_id = ?1 and credential = ?2 and disabled_at is null
+        order by created_at, id";
 }
 
 /// Checks that a credential may receive an event. `caller` is the result of [`load_caller`].

@@ -39,15 +39,25 @@ pub(crate) struct WebhookEventType {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public(LIST_WEBHOOK_EVENT_TYPES.id(), Method::GET, "/webhook-event-types", Needs::Credential)
-            .summary("List the events that can be subscribed to, with the JSON Schema of their data and an example of it")
-            .tool(
-                "records",
-                "List webhook events",
-                "Events that other systems can be notified of, with the JSON Schema and an example of each. Large. Subscriptions \
-                    are made by the REST interface, not by tools.",
-            )
-            .run_as(LIST_WEBHOOK_EVENT_TYPES, |_, _: Nothing| Ok(Event::VARIANTS.iter().copied().map(event_type).collect())),
+        Operation::public(
+            LIST_WEBHOOK_EVENT_TYPES.id(),
+            Method::GET,
+            "/webhook-event-types",
+            Needs::Credential,
+        )
+        .summary(
+            "List the events that can be subscribed to, with the JSON Schema of their data and an \
+                example of it",
+        )
+        .tool(
+            "records",
+            "List webhook events",
+            "Events that other systems can be notified of, with the JSON Schema and an example of \
+                each. Large. Subscriptions are made by the REST interface, not by tools.",
+        )
+        .run_as(LIST_WEBHOOK_EVENT_TYPES, |_, _: Nothing| {
+            Ok(Event::VARIANTS.iter().copied().map(event_type).collect())
+        }),
     ]
 }
 
@@ -97,7 +107,13 @@ fn data_schema(event: Event) -> Value {
 
 /// Returns the JSON Schema of the `data` of `workflow.step`.
 pub(crate) fn step_run_schema() -> Value {
-    let object_with = |label: &str, id: &Value| json!({ "type": "object", "properties": { "id": id, label: { "type": "string" } }, "required": ["id", label] });
+    let object_with = |label: &str, id: &Value| {
+        json!({
+            "type": "object",
+            "properties": { "id": id, label: { "type": "string" } },
+            "required": ["id", label],
+        })
+    };
     let subjects = WorkflowSubject::VARIANTS.iter().map(Some);
     let subjects: Vec<Option<&WorkflowSubject>> = subjects.chain([None]).collect();
     json!({
@@ -112,7 +128,13 @@ pub(crate) fn step_run_schema() -> Value {
             },
             "data": {
                 "type": ["object", "null"],
-                "properties": { "id": { "type": "string", "format": "uuid", "description": "Id of the record." } },
+                "properties": {
+                    "id": {
+                        "type": "string",
+                        "format": "uuid",
+                        "description": "Id of the record.",
+                    },
+                },
                 "required": ["id"],
                 "additionalProperties": true,
                 "description": "The record as its read returns it.",

@@ -39,31 +39,38 @@ store::statements! {
     PAGE = "select d.id, d.status, d.next_attempt_at, d.created_at, d.doc from
         (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
             order by created_at desc, id desc limit ?3 offset ?4) as page
-        join webhook_delivery d on d.organization_id = ?1 and d.id = page.id order by d.created_at desc, d.id desc";
+        join webhook_delivery d on d.organization_id = ?1 and d.id = page.id
+        order by d.created_at desc, d.id desc";
     /// Counts the deliveries in a subscription's log.
-    COUNT = "select count(*) from webhook_delivery where organization_id = ?1 and subscription_id = ?2";
+    COUNT = "select count(*) from webhook_delivery where organization_id = ?1
+        and subscription_id = ?2";
     /// Selects one delivery of a subscription.
     ONE = "select id, status, next_attempt_at, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and id = ?3";
     /// Selects the failed deliveries of a subscription that were created after a position, without
     /// pings.
     FAILED = "select id, created_at, doc from webhook_delivery
-        where organization_id = ?1 and subscription_id = ?2 and status = 'failed' and is_ping = false and (created_at, id) > (?3, ?4)
+        where organization_id = ?1 and subscription_id = ?2 and status = 'failed'
+        and is_ping = false and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5";
     /// Selects the deliveries of a subscription that were pending when the subscription was
     /// disabled. Selects only deliveries after a position, without pings.
     CUT = "select id, created_at, doc from webhook_delivery
-        where organization_id = ?1 and subscription_id = ?2 and is_cut = true and status = 'discarded' and is_ping = false
+        where organization_id = ?1 and subscription_id = ?2 and is_cut = true
+        and status = 'discarded' and is_ping = false
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
     /// Puts a finished delivery back into the outbox of a subscription, due at once.
-    REQUEUE = "update webhook_delivery set status = 'pending', next_attempt_at = ?3, leased_until = null, doc = ?4, subscription_id = ?5,
+    REQUEUE = "update webhook_delivery set status = 'pending', next_attempt_at = ?3,
+        leased_until = null, doc = ?4, subscription_id = ?5,
         is_cut = false where organization_id = ?1 and id = ?2 and status <> 'pending'";
     /// Marks a delivery of a ping, so that the other statements recognize it.
     IS_PING = "update webhook_delivery set is_ping = true where organization_id = ?1 and id = ?2";
     /// Deletes the oldest pings of a subscription, except the newest `?3` pings. One execution
     /// deletes at most `?3` pings, and skips pings that another transaction has locked.
-    DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1 and subscription_id = ?2
-            and is_ping = true order by created_at desc, id desc limit ?3 offset ?3 for update skip locked)
+    DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1
+        and subscription_id = ?2
+            and is_ping = true order by created_at desc, id desc limit ?3 offset ?3
+            for update skip locked)
         delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
         where organization_id = ?1 and id in (select id from surplus)";
 }
@@ -166,10 +173,21 @@ impl WebhookDelivery {
 
 fn example() -> Value {
     json!({
-        "id": "0192f0c1-2345-7abc-8def-0123456789ad", "event": "reservation.created",
-        "recordType": "reservation", "recordId": "0192f0c1-0000-7000-8000-000000000005", "status": "pending",
-        "attempts": [{ "attemptedAt": "2026-11-21T09:30:00.000Z", "statusCode": 503, "error": null, "durationMs": 12 }],
-        "nextAttemptAt": "2026-11-21T09:30:21.000Z", "createdAt": "2026-11-21T09:30:00.000Z"
+        "id": "0192f0c1-2345-7abc-8def-0123456789ad",
+        "event": "reservation.created",
+        "recordType": "reservation",
+        "recordId": "0192f0c1-0000-7000-8000-000000000005",
+        "status": "pending",
+        "attempts": [
+            {
+                "attemptedAt": "2026-11-21T09:30:00.000Z",
+                "statusCode": 503,
+                "error": null,
+                "durationMs": 12,
+            },
+        ],
+        "nextAttemptAt": "2026-11-21T09:30:21.000Z",
+        "createdAt": "2026-11-21T09:30:00.000Z",
     })
 }
 
@@ -177,22 +195,54 @@ pub(super) fn operations() -> Vec<Operation> {
     let declare =
         |id, method, path| Operation::public(id, method, path, Needs::Credential).rest_only();
     vec![
-        declare(LIST_WEBHOOK_DELIVERIES.id(), Method::GET, "/webhook-subscriptions/{id}/deliveries")
-            .summary("List what was sent for a subscription, the newest first, with every attempt")
-            .may_lag()
-            .pages_as(LIST_WEBHOOK_DELIVERIES, PageLimits { default: 50, max: 100 }, list),
-        declare("redeliverWebhook", Method::POST, "/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver")
-            .summary("Send a delivery that is over again, under the same id")
-            .audited(Audits::acts_on(audited::subscription_target).recording(&["deliveryId"]))
-            .run(redeliver),
-        declare("redeliverFailedWebhooks", Method::POST, "/webhook-subscriptions/{id}/redeliver-failed")
-            .summary("Send the deliveries made since a moment that failed again, the oldest 1,000 of them")
-            .audited(Audits::acts_on(audited::subscription_target).recording(&["since", "toSubscriptionId", "redelivered"]))
-            .run(redeliver_failed),
-        declare("pingWebhookSubscription", Method::POST, "/webhook-subscriptions/{id}/ping")
-            .summary("Send the event ping to a subscription's target, once; what comes of it is in the log and counts as nothing")
-            .audited(Audits::acts_on(audited::subscription_target))
-            .run(ping),
+        declare(
+            LIST_WEBHOOK_DELIVERIES.id(),
+            Method::GET,
+            "/webhook-subscriptions/{id}/deliveries",
+        )
+        .summary("List what was sent for a subscription, the newest first, with every attempt")
+        .may_lag()
+        .pages_as(
+            LIST_WEBHOOK_DELIVERIES,
+            PageLimits {
+                default: 50,
+                max: 100,
+            },
+            list,
+        ),
+        declare(
+            "redeliverWebhook",
+            Method::POST,
+            "/webhook-subscriptions/{id}/deliveries/{deliveryId}/redeliver",
+        )
+        .summary("Send a delivery that is over again, under the same id")
+        .audited(Audits::acts_on(audited::subscription_target).recording(&["deliveryId"]))
+        .run(redeliver),
+        declare(
+            "redeliverFailedWebhooks",
+            Method::POST,
+            "/webhook-subscriptions/{id}/redeliver-failed",
+        )
+        .summary(
+            "Send the deliveries made since a moment that failed again, the oldest 1,000 of them",
+        )
+        .audited(Audits::acts_on(audited::subscription_target).recording(&[
+            "since",
+            "toSubscriptionId",
+            "redelivered",
+        ]))
+        .run(redeliver_failed),
+        declare(
+            "pingWebhookSubscription",
+            Method::POST,
+            "/webhook-subscriptions/{id}/ping",
+        )
+        .summary(
+            "Send the event ping to a subscription's target, once; what comes of it is in the log \
+                and counts as nothing",
+        )
+        .audited(Audits::acts_on(audited::subscription_target))
+        .run(ping),
     ]
 }
 

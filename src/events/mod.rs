@@ -141,7 +141,8 @@ macro_rules! events {
 
 events! {
     ReservationCreated = "reservation.created", ViewReservations,
-        "A confirmed reservation with a current or upcoming stay arrived, was linked to a property, or became confirmed.";
+        "A confirmed reservation with a current or upcoming stay arrived, was linked to a \
+            property, or became confirmed.";
     ReservationCancelled = "reservation.cancelled", ViewReservations, "A reservation was cancelled.";
     ReservationDatesChanged = "reservation.dates_changed", ViewReservations,
         "Check-in or check-out of a reservation that is not cancelled changed.";
@@ -152,9 +153,11 @@ events! {
     TaskCompleted = "task.completed", ViewTasks, "A task was completed.";
     TaskCancelled = "task.cancelled", ViewTasks, "A task was cancelled.";
     DeviceOffline = "device.offline", ViewDevices, "A device went offline.";
-    DeviceReconnected = "device.reconnected", ViewDevices, "A device that went offline has been back online for a while.";
+    DeviceReconnected = "device.reconnected", ViewDevices, "A device that went offline has been \
+        back online for a while.";
     ReviewSubmitted = "review.submitted", ViewReservations, "A guest review arrived.";
-    WorkflowStep = "workflow.step", ViewWorkflows, "A chosen external-automation step of a workflow ran.";
+    WorkflowStep = "workflow.step", ViewWorkflows, "A chosen external-automation step of a \
+        workflow ran.";
 }
 
 /// Writes an event to the outbox, in the transaction of the change that caused the event.

@@ -27,9 +27,11 @@ store::statements! {
     /// 410 could delete a subscription before its delivery is inserted. The insert would then fail,
     /// and with it the change that caused the event.
     SUBSCRIBERS = "select id, doc, event from webhook_subscription
-        where organization_id = ?1 and event = any(?2) and disabled_at is null order by created_at, id for key share";
+        where organization_id = ?1 and event = any(?2) and disabled_at is null
+        order by created_at, id for key share";
     /// Inserts a delivery, due at once.
-    INSERT_DELIVERY = "insert into webhook_delivery (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
+    INSERT_DELIVERY = "insert into webhook_delivery
+        (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
         values (?1, ?2, ?3, 'pending', ?4, ?4, ?5)";
 }
 

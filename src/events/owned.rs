@@ -10,11 +10,14 @@ use uuid::Uuid;
 
 store::statements! {
     /// Selects a subscription of a credential, by id.
-    ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
-        from webhook_subscription where organization_id = ?1 and id = ?2 and credential = ?3 and deleted_at is null";
+    ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason,
+        last_delivered_at, created_at, doc
+        from webhook_subscription where organization_id = ?1 and id = ?2 and credential = ?3
+        and deleted_at is null";
     /// Locks the row of a subscription of a credential until the end of the transaction.
     HOLD = "select disabled_at from webhook_subscription
-        where organization_id = ?1 and id = ?2 and credential = ?3 and deleted_at is null for key share";
+        where organization_id = ?1 and id = ?2 and credential = ?3
+        and deleted_at is null for key share";
 }
 
 /// Reads a subscription of the caller, with the columns of [`ONE`].

@@ -51,27 +51,36 @@ const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
 
 store::statements! {
     /// Selects the subscriptions of a credential.
-    LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason, last_delivered_at, created_at, doc
-        from webhook_subscription where organization_id = ?1 and credential = ?2 and deleted_at is null order by created_at, id";
+    LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason,
+        last_delivered_at, created_at, doc
+        from webhook_subscription where organization_id = ?1 and credential = ?2
+        and deleted_at is null order by created_at, id";
     /// Replaces the JSON document of a subscription.
-    REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2 and deleted_at is null";
+    REPLACE_DOC = "update webhook_subscription set doc = ?3 where organization_id = ?1 and id = ?2
+        and deleted_at is null";
     /// Counts the active subscriptions of a credential.
-    COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1 and credential = ?2 and disabled_at is null";
+    COUNT_ACTIVE = "select count(*) from webhook_subscription where organization_id = ?1
+        and credential = ?2 and disabled_at is null";
     /// Inserts a subscription.
-    INSERT = "insert into webhook_subscription (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
+    INSERT = "insert into webhook_subscription
+        (organization_id, id, credential, event, target_url, consecutive_failures, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7)";
     /// Marks a subscription as deleted. The sweep deletes the rows later, because the log of the
     /// subscription may be too long for one transaction.
-    DELETE_ONE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
+    DELETE_ONE = "update webhook_subscription set deleted_at = ?3,
+        disabled_at = coalesce(disabled_at, ?3)
         where organization_id = ?1 and id = ?2 and deleted_at is null";
     /// Marks every subscription of a credential that posts to a URL as deleted.
-    DELETE_BY_TARGET = "update webhook_subscription set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
+    DELETE_BY_TARGET = "update webhook_subscription
+        set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
     /// Marks the oldest disabled subscriptions of a credential as deleted, except the newest `?3`.
     /// One execution marks at most `?3` subscriptions.
-    DELETE_SURPLUS = "update webhook_subscription set deleted_at = ?4 where organization_id = ?1 and id in
+    DELETE_SURPLUS = "update webhook_subscription set deleted_at = ?4 where organization_id = ?1
+        and id in
         (select id from webhook_subscription where organization_id = ?1 and credential = ?2
-            and disabled_at is not null and deleted_at is null order by disabled_at desc, id desc limit ?3 offset ?3)";
+            and disabled_at is not null and deleted_at is null order by disabled_at desc, id desc
+            limit ?3 offset ?3)";
 }
 
 /// An https URL outside of private networks. The pipeline checks the URL by the schema format
@@ -277,10 +286,15 @@ pub(super) fn event_from_row(row: &Row, column: usize) -> Result<Event> {
 /// Returns the example of a subscription for the OpenAPI document.
 fn example() -> Value {
     json!({
-        "id": "0192f0c1-2345-7abc-8def-0123456789ac", "event": "reservation.created",
-        "targetUrl": "https://client.example/hooks/reservations", "filters": { "propertyIds": [], "workflowStep": null },
-        "consecutiveFailures": 0, "disabledAt": null, "disabledReason": null,
-        "lastDeliveredAt": "2026-11-21T09:30:00.000Z", "createdAt": "2026-11-20T09:30:00.000Z"
+        "id": "0192f0c1-2345-7abc-8def-0123456789ac",
+        "event": "reservation.created",
+        "targetUrl": "https://client.example/hooks/reservations",
+        "filters": { "propertyIds": [], "workflowStep": null },
+        "consecutiveFailures": 0,
+        "disabledAt": null,
+        "disabledReason": null,
+        "lastDeliveredAt": "2026-11-21T09:30:00.000Z",
+        "createdAt": "2026-11-20T09:30:00.000Z",
     })
 }
 
@@ -293,27 +307,50 @@ fn created_example() -> Value {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public(LIST_WEBHOOK_SUBSCRIPTIONS.id(), Method::GET, "/webhook-subscriptions", Needs::Credential)
-            .summary("List the webhook subscriptions of this credential")
-            .rest_only()
-            .run_as(LIST_WEBHOOK_SUBSCRIPTIONS, list),
-        Operation::public(CREATE_WEBHOOK_SUBSCRIPTION.id(), Method::POST, "/webhook-subscriptions", Needs::ByBody(check_may_subscribe))
-            .summary("Subscribe a URL to an event; the signing secret is shown once")
-            .rest_only()
-            .creates()
-            .rules(|input: EventAndFilters, _| Findings::sent(input.issues()))
-            .audited(Audits::makes("webhook_subscription", "targetUrl").withholding(&["signingSecret"]))
-            .run_as(CREATE_WEBHOOK_SUBSCRIPTION, create),
-        Operation::public("deleteWebhookSubscription", Method::DELETE, "/webhook-subscriptions", Needs::Credential)
-            .summary("Delete the subscription of an id, or all that post to a URL")
-            .rest_only()
-            .audited(Audits::changes(audited::audited_subscriptions))
-            .run(delete),
-        Operation::public(ROTATE_WEBHOOK_SECRET.id(), Method::POST, "/webhook-subscriptions/{id}/rotate-secret", Needs::Credential)
-            .summary("Make a new signing secret, shown once; until the grace time is over deliveries bear both signatures")
-            .rest_only()
-            .audited(Audits::changes(audited::audited_subscriptions).recording(&["graceSeconds"]))
-            .run_as(ROTATE_WEBHOOK_SECRET, rotate),
+        Operation::public(
+            LIST_WEBHOOK_SUBSCRIPTIONS.id(),
+            Method::GET,
+            "/webhook-subscriptions",
+            Needs::Credential,
+        )
+        .summary("List the webhook subscriptions of this credential")
+        .rest_only()
+        .run_as(LIST_WEBHOOK_SUBSCRIPTIONS, list),
+        Operation::public(
+            CREATE_WEBHOOK_SUBSCRIPTION.id(),
+            Method::POST,
+            "/webhook-subscriptions",
+            Needs::ByBody(check_may_subscribe),
+        )
+        .summary("Subscribe a URL to an event; the signing secret is shown once")
+        .rest_only()
+        .creates()
+        .rules(|input: EventAndFilters, _| Findings::sent(input.issues()))
+        .audited(Audits::makes("webhook_subscription", "targetUrl").withholding(&["signingSecret"]))
+        .run_as(CREATE_WEBHOOK_SUBSCRIPTION, create),
+        Operation::public(
+            "deleteWebhookSubscription",
+            Method::DELETE,
+            "/webhook-subscriptions",
+            Needs::Credential,
+        )
+        .summary("Delete the subscription of an id, or all that post to a URL")
+        .rest_only()
+        .audited(Audits::changes(audited::audited_subscriptions))
+        .run(delete),
+        Operation::public(
+            ROTATE_WEBHOOK_SECRET.id(),
+            Method::POST,
+            "/webhook-subscriptions/{id}/rotate-secret",
+            Needs::Credential,
+        )
+        .summary(
+            "Make a new signing secret, shown once; until the grace time is over deliveries bear \
+                both signatures",
+        )
+        .rest_only()
+        .audited(Audits::changes(audited::audited_subscriptions).recording(&["graceSeconds"]))
+        .run_as(ROTATE_WEBHOOK_SECRET, rotate),
     ]
 }
 
@@ -382,7 +419,8 @@ fn create(
         .map_or(Ok(0), |row| row.get(0))?;
     if active >= MAX_ACTIVE {
         let message = format!(
-            "A credential can have at most {MAX_ACTIVE} active webhook subscriptions; delete one first."
+            "A credential can have at most {MAX_ACTIVE} active webhook subscriptions; delete one \
+                first."
         );
         return Err(Error::conflict(Reason::rule("most_subscriptions", message)));
     }

@@ -39,18 +39,22 @@ store::statements! {
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
     /// Selects the organization of the device that came back online first, at time `?1` or before.
     /// Skips the organizations in `?2`.
-    DUE = "select t.organization_id from device_timer t join organization o on o.id = t.organization_id
+    DUE = "select t.organization_id from device_timer t
+        join organization o on o.id = t.organization_id
         where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null
         order by t.online_since, t.organization_id limit 1";
     /// Selects the devices of an organization that came back online at time `?2` or before.
-    DUE_WITHIN = "select device_id from device_timer where organization_id = ?1 and online_since <= ?2
+    DUE_WITHIN = "select device_id from device_timer where organization_id = ?1
+        and online_since <= ?2
         order by online_since, device_id limit ?3";
     /// Selects the earliest time at which a device with a timer came back online.
-    FIRST = "select t.online_since from device_timer t join organization o on o.id = t.organization_id
+    FIRST = "select t.online_since from device_timer t
+        join organization o on o.id = t.organization_id
         where o.erased_at is null order by t.online_since limit 1";
     /// Selects timers whose start is after a timestamp, the latest first. The service wrote these
     /// starts while the clock was ahead.
-    LATE = "select organization_id, device_id from device_timer where online_since > ?1 order by online_since desc limit ?2";
+    LATE = "select organization_id, device_id from device_timer where online_since > ?1
+        order by online_since desc limit ?2";
     /// Sets the start of the given timers to a timestamp, if the stored start is after that
     /// timestamp.
     BRING_FORWARD = engine::some_late!("device_timer", "device_id", "online_since");

@@ -56,8 +56,12 @@ impl Workflow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ab:node-1", "name": "Welcome call → Tell the concierge",
-    "workflowId": "0192f0c1-2345-7abc-8def-0123456789ab", "nodeId": "node-1", "label": "Tell the concierge", "isLive": true
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab:node-1",
+    "name": "Welcome call → Tell the concierge",
+    "workflowId": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "nodeId": "node-1",
+    "label": "Tell the concierge",
+    "isLive": true,
 }))]
 struct WorkflowStep {
     /// Value of a subscription's `filters.workflowStep`: `<workflow id>:<node id>`.
@@ -81,14 +85,29 @@ struct ListedWorkflow {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("listWorkflowZapierSteps", Method::GET, "/workflow-zapier-steps", Needs::Permission(Permission::ViewWorkflows))
-            .summary("List the external-automation steps of workflows, live and draft, which workflow.step can be subscribed for")
-            .tool(
-                "records",
-                "List workflow steps",
-                "Steps of workflows that hand over to an external automation, live and draft: id, name.",
-            )
-            .pages(PageLimits { default: 50, max: 100 }, list),
+        Operation::public(
+            "listWorkflowZapierSteps",
+            Method::GET,
+            "/workflow-zapier-steps",
+            Needs::Permission(Permission::ViewWorkflows),
+        )
+        .summary(
+            "List the external-automation steps of workflows, live and draft, which workflow.step \
+                can be subscribed for",
+        )
+        .tool(
+            "records",
+            "List workflow steps",
+            "Steps of workflows that hand over to an external automation, live and draft: id, \
+                name.",
+        )
+        .pages(
+            PageLimits {
+                default: 50,
+                max: 100,
+            },
+            list,
+        ),
     ]
 }
 
@@ -242,7 +261,9 @@ mod tests {
                 { "id": "b", "nodeType": "external_automation", "label": "Draft B" },
                 { "id": "c", "nodeType": "delay", "label": "Wait" },
             ],
-            "liveNodes": [{ "id": "a", "nodeType": "external_automation", "label": "Live A", "more": 1 }],
+            "liveNodes": [
+                { "id": "a", "nodeType": "external_automation", "label": "Live A", "more": 1 },
+            ],
         }))
         .unwrap();
         let label = |id| workflow.step(id).map(|step| step.label.as_str());
@@ -257,15 +278,27 @@ mod tests {
 
     #[test]
     fn a_step_in_both_versions_is_listed_once() {
-        let node = |id: &str, node_type: &str, label: &str| json!({ "id": id, "nodeType": node_type, "label": label });
+        let node = |id: &str, node_type: &str, label: &str| {
+            json!({
+                "id": id,
+                "nodeType": node_type,
+                "label": label,
+            })
+        };
         let listed: ListedWorkflow = serde_json::from_value(json!({
-            "id": FLOW, "name": "Welcome", "createdAt": "2026-11-21T09:30:00.000Z",
+            "id": FLOW,
+            "name": "Welcome",
+            "createdAt": "2026-11-21T09:30:00.000Z",
             "draftNodes": [
-                node("d", "external_automation", "Draft D"), node("b", "external_automation", "Draft B"),
-                node("e", "delay", "Wait"), node("a", "external_automation", "Draft A"),
+                node("d", "external_automation", "Draft D"),
+                node("b", "external_automation", "Draft B"),
+                node("e", "delay", "Wait"),
+                node("a", "external_automation", "Draft A"),
             ],
             "liveNodes": [
-                node("b", "external_automation", "Live B"), node("d", "delay", "Wait"), node("b", "external_automation", "B again"),
+                node("b", "external_automation", "Live B"),
+                node("d", "delay", "Wait"),
+                node("b", "external_automation", "B again"),
             ],
         }))
         .unwrap();
@@ -318,7 +351,12 @@ mod tests {
     #[test]
     fn a_run_names_its_step_in_the_format_of_filters() {
         let run = |workflow: serde_json::Value| -> WorkflowStepRun {
-            let run = json!({ "workflowId": workflow, "nodeId": "a", "occurredAt": "2026-11-21T09:30:00Z", "recordType": "task" });
+            let run = json!({
+                "workflowId": workflow,
+                "nodeId": "a",
+                "occurredAt": "2026-11-21T09:30:00Z",
+                "recordType": "task",
+            });
             serde_json::from_value(run).unwrap()
         };
         assert_eq!(run(json!(FLOW)).step(), Some(format!("{FLOW}:a")));

@@ -37,17 +37,21 @@ const MAX_BATCHES: usize = 100;
 
 store::statements! {
     /// Selects the carts whose due time has come, the earliest first.
-    DUE = "select c.organization_id, c.reservation_id from guest_cart c join organization o on o.id = c.organization_id
+    DUE = "select c.organization_id, c.reservation_id from guest_cart c
+        join organization o on o.id = c.organization_id
         where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";
     /// Selects those of the given stays whose carts are still due.
-    DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1 and reservation_id = any(?2) and due_at <= ?3";
+    DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1
+        and reservation_id = any(?2) and due_at <= ?3";
     /// Selects carts whose due time is after a timestamp, the latest first. The service wrote these
     /// due times while the clock was ahead.
-    LATE = "select organization_id, reservation_id from guest_cart where due_at > ?1 order by due_at desc limit ?2";
+    LATE = "select organization_id, reservation_id from guest_cart where due_at > ?1
+        order by due_at desc limit ?2";
     /// Sets the due time of a cart to a timestamp, if the stored due time is after that timestamp.
     BRING_FORWARD = engine::some_late!("guest_cart", "reservation_id", "due_at");
     /// Sets the time at which a cart is checked again. Null: the cart is never checked again.
-    SET_DUE_TIME = "update guest_cart set due_at = ?3 where organization_id = ?1 and reservation_id = ?2";
+    SET_DUE_TIME = "update guest_cart set due_at = ?3 where organization_id = ?1
+        and reservation_id = ?2";
 }
 
 /// The time without a change after which a cart is abandoned.

@@ -24,7 +24,8 @@ use crate::translations::{self, has_placeholders};
 
 store::statements! {
     /// Stores a text that a guest accepted.
-    KEEP_TEXT = "insert into accepted_text (organization_id, sha256, text) values (?1, ?2, ?3) on conflict do nothing";
+    KEEP_TEXT = "insert into accepted_text (organization_id, sha256, text) values (?1, ?2, ?3)
+        on conflict do nothing";
 }
 
 /// The key of the error for an agreement whose current text is not the text that the guest read.

@@ -48,12 +48,14 @@ pub(super) fn check_space(limits: UploadLimits, used: UploadLimits, size: u64) -
             let issue = Issue::new(
                 &["file"],
                 format!(
-                    "is too large for the space that is left: the files of the {whose} may use {limit} MiB, and {used} MiB are in use"
+                    "is too large for the space that is left: the files of the {whose} may use \
+                        {limit} MiB, and {used} MiB are in use"
                 ),
             );
             return Err(Error::issues(vec![issue])
                 .with_message(format!(
-                    "There is no space left for this file: the files of the {whose} may use {limit} MiB."
+                    "There is no space left for this file: the files of the {whose} may use \
+                        {limit} MiB."
                 ))
                 .with_key(key));
         }

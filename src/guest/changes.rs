@@ -45,23 +45,29 @@ store::statements! {
     /// of the previous cursor.
     NEXT = "insert into guest_change_cursor (organization_id, latest, latest_at) values (?1, 1, ?2)
         on conflict (organization_id) do update set latest = guest_change_cursor.latest + 1,
-        latest_at = case when excluded.latest_at > guest_change_cursor.latest_at then excluded.latest_at else guest_change_cursor.latest_at end
+        latest_at = case
+        when excluded.latest_at > guest_change_cursor.latest_at then excluded.latest_at
+        else guest_change_cursor.latest_at end
         returning latest, latest_at";
     /// Inserts a change.
-    INSERT_CHANGE = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id, occurred_at, details)
+    INSERT_CHANGE = "insert into guest_change
+        (organization_id, cursor, kind, reservation_id, step_id, occurred_at, details)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     /// Selects the last cursor that an organization has assigned.
     LATEST = "select latest from guest_change_cursor where organization_id = ?1";
     /// Selects the lowest cursor whose change is still stored.
     OLDEST = "select min(cursor) from guest_change where organization_id = ?1";
     /// Selects the changes after a cursor.
-    CHANGES_AFTER = "select cursor, kind, reservation_id, step_id, occurred_at, details from guest_change where organization_id = ?1 and cursor > ?2
+    CHANGES_AFTER = "select cursor, kind, reservation_id, step_id, occurred_at, details
+        from guest_change where organization_id = ?1 and cursor > ?2
         order by cursor limit ?3";
     /// Selects changes that occurred before a timestamp, the oldest first.
-    OLD = "select organization_id, cursor from guest_change where occurred_at < ?1 order by occurred_at, organization_id, cursor limit ?2";
+    OLD = "select organization_id, cursor from guest_change where occurred_at < ?1
+        order by occurred_at, organization_id, cursor limit ?2";
     /// Deletes the changes of an organization that occurred before a timestamp, up to a cursor.
     /// Times rise with cursors, so the deletion leaves no gap.
-    REMOVE = "delete from guest_change where organization_id = ?1 and cursor <= ?2 and occurred_at < ?3";
+    REMOVE = "delete from guest_change where organization_id = ?1 and cursor <= ?2
+        and occurred_at < ?3";
 }
 
 engine::stored_enum! {
@@ -171,10 +177,15 @@ impl GuestChange {
 
 fn example() -> serde_json::Value {
     json!({
-        "items": [{
-            "cursor": 41, "kind": "answers_saved", "reservationId": "0192f0c1-2345-7abc-8def-0123456789ab",
-            "stepId": "0192f0c1-2345-7abc-8def-0123456789ac", "occurredAt": "2026-11-21T09:30:00.000Z",
-        }],
+        "items": [
+            {
+                "cursor": 41,
+                "kind": "answers_saved",
+                "reservationId": "0192f0c1-2345-7abc-8def-0123456789ab",
+                "stepId": "0192f0c1-2345-7abc-8def-0123456789ac",
+                "occurredAt": "2026-11-21T09:30:00.000Z",
+            },
+        ],
         "next": 41,
     })
 }
@@ -316,7 +327,8 @@ impl KeptChanges {
         match after.parse::<i64>() {
             Ok(after) if after > self.latest => Err(unknown_cursor()),
             Ok(after) if after < before_oldest => Err(Error::gone(
-                "Some changes after this cursor are no longer kept, because changes are kept for 30 days. Start again without `after`.",
+                "Some changes after this cursor are no longer kept, because changes are kept for \
+                    30 days. Start again without `after`.",
             )),
             Ok(after) => Ok(after),
             Err(_) => Err(unknown_cursor()),
@@ -347,16 +359,30 @@ mod tests {
         /// A reader whose cursor is accepted misses nothing: all changes after the cursor are still
         /// stored.
         #[test]
-        fn a_reader_with_a_valid_cursor_misses_no_change(latest in 0..20_i64, swept in 0..20_i64, after in prop::option::of(-3..25_i64)) {
+        fn a_reader_with_a_valid_cursor_misses_no_change(
+            latest in 0..20_i64,
+            swept in 0..20_i64,
+            after in prop::option::of(-3..25_i64),
+        ) {
             let swept = swept.min(latest);
             let kept: Vec<i64> = (swept + 1..=latest).collect();
-            let position = KeptChanges { oldest: swept + 1, latest }.resume_after(after.map(|after| after.to_string()).as_deref());
+            let position = KeptChanges {
+                oldest: swept + 1,
+                latest,
+            }
+            .resume_after(after.map(|after| after.to_string()).as_deref());
             let follow = |after: i64| -> Vec<i64> { (after + 1..=latest).collect() };
             match (position.map_err(|error| error.kind().status()), after) {
                 (Ok(position), None) => prop_assert_eq!(follow(position), kept),
-                (Ok(position), Some(after)) => prop_assert!(position == after && follow(after).iter().all(|cursor| kept.contains(cursor))),
-                (Err(410), Some(after)) => prop_assert!(follow(after).iter().any(|cursor| !kept.contains(cursor))),
-                (Err(status), after) => prop_assert!(status == 400 && after.is_some_and(|after| after > latest)),
+                (Ok(position), Some(after)) => prop_assert!(
+                    position == after && follow(after).iter().all(|cursor| kept.contains(cursor))
+                ),
+                (Err(410), Some(after)) => {
+                    prop_assert!(follow(after).iter().any(|cursor| !kept.contains(cursor)))
+                }
+                (Err(status), after) => {
+                    prop_assert!(status == 400 && after.is_some_and(|after| after > latest))
+                }
             }
         }
     }

@@ -22,7 +22,8 @@ store::statements! {
     /// Deletes carts of guests.
     CARTS = some_of!("guest_cart", "organization_id, reservation_id");
     /// Deletes the registrations of devices for wallet passes.
-    PASS_REGISTRATIONS = some_of!("pass_registration", "organization_id, reservation_id, device_id");
+    PASS_REGISTRATIONS = some_of!("pass_registration", "organization_id, reservation_id, \
+        device_id");
     /// Deletes the hashes of the content of wallet passes.
     PASS_STATES = some_of!("pass_state", "organization_id, reservation_id");
     /// Deletes changes made by guests.

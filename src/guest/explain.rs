@@ -310,60 +310,56 @@ fn manuals(
     };
     let outdated =
         translations::outdated(context, visible_manuals.iter().flat_map(texts).collect())?;
-    let explained = visible_manuals
-        .into_iter()
-        .map(|manual| {
-            let target = assigned.get(&manual.id).copied();
-            let visibility = visibility_input
-                .as_ref()
-                .and_then(|input| super::manuals::visibility_of(&manual.visibility_rules, input, at));
-            let (is_shown, reason) = match (stay_refusal(stay), visibility) {
-                (Some(reason), _) => (false, reason),
-                _ if target.is_none() => (
-                    false,
-                    Reason::new(
-                        "not_assigned",
-                        "The manual is not assigned to the property, its group or its tags.",
-                    ),
+    let explained = visible_manuals.into_iter().map(|manual| {
+        let target = assigned.get(&manual.id).copied();
+        let visibility = visibility_input
+            .as_ref()
+            .and_then(|input| super::manuals::visibility_of(&manual.visibility_rules, input, at));
+        let (is_shown, reason) = match (stay_refusal(stay), visibility) {
+            (Some(reason), _) => (false, reason),
+            _ if target.is_none() => (
+                false,
+                Reason::new(
+                    "not_assigned",
+                    "The manual is not assigned to the property, its group or its tags.",
                 ),
-                _ if !manual.is_active => {
-                    (false, Reason::new("inactive", "The manual is not active."))
-                }
-                _ if is_over(manual.icon_name.as_deref(), &manual.visibility_rules, phase) => (
-                    false,
-                    Reason::new(
-                        "stay_over",
-                        "The stay is over, and the manual is about the door or the network. A relative_date rule with an end \
-                         decides otherwise.",
-                    ),
+            ),
+            _ if !manual.is_active => (false, Reason::new("inactive", "The manual is not active.")),
+            _ if is_over(manual.icon_name.as_deref(), &manual.visibility_rules, phase) => (
+                false,
+                Reason::new(
+                    "stay_over",
+                    "The stay is over, and the manual is about the door or the network. A \
+                        relative_date rule with an end decides otherwise.",
                 ),
-                (None, None) => (
-                    true,
-                    Reason::new(
-                        "always_visible",
-                        "The manual is assigned and active, and has no visibility rules.",
-                    ),
+            ),
+            (None, None) => (
+                true,
+                Reason::new(
+                    "always_visible",
+                    "The manual is assigned and active, and has no visibility rules.",
                 ),
-                (None, Some(visibility)) => (visibility.is_shown(), visibility_reason(&visibility)),
-            };
-            let missing = texts_of(&manual).into_iter().find_map(|(placement, id)| {
-                let text = guest_texts.texts.unfilled_text(id)?;
-                values.plain(text, placement).err()
-            });
-            let (is_shown, reason) = match missing {
-                Some(missing) if is_shown => (false, value_missing(&missing)),
-                _ => (is_shown, reason),
-            };
-            ExplainedItem {
-                hidden_texts: Vec::new(),
-                is_shown,
-                reason,
-                path: path(target, stay, names),
-                outdated_languages: languages(&outdated, texts(&manual)),
-                id: manual.id,
-                nickname: manual.nickname,
-            }
+            ),
+            (None, Some(visibility)) => (visibility.is_shown(), visibility_reason(&visibility)),
+        };
+        let missing = texts_of(&manual).into_iter().find_map(|(placement, id)| {
+            let text = guest_texts.texts.unfilled_text(id)?;
+            values.plain(text, placement).err()
         });
+        let (is_shown, reason) = match missing {
+            Some(missing) if is_shown => (false, value_missing(&missing)),
+            _ => (is_shown, reason),
+        };
+        ExplainedItem {
+            hidden_texts: Vec::new(),
+            is_shown,
+            reason,
+            path: path(target, stay, names),
+            outdated_languages: languages(&outdated, texts(&manual)),
+            id: manual.id,
+            nickname: manual.nickname,
+        }
+    });
     Ok(explained.collect())
 }
 
@@ -675,7 +671,8 @@ pub(super) fn portal(flat: Option<&StayFlat>, names: &TargetNames) -> ExplainedP
             None => Reason::new("no_property", "The reservation has no property yet."),
             Some(_) => Reason::new(
                 "no_portal",
-                "No portal is assigned to the property, its group or its tags, and there is no default.",
+                "No portal is assigned to the property, its group or its tags, and there is no \
+                    default.",
             ),
         };
         return ExplainedPortal {
@@ -781,26 +778,54 @@ fn example() -> Value {
             "reason": { "key": "property", "message": "The portal is assigned to the property." },
             "hiddenTexts": [],
         },
-        "steps": [{
-            "id": "0192f0c1-2345-7abc-8def-0123456789ac", "nickname": "House rules", "stepType": "agreement", "isShown": false,
-            "reason": { "key": "min_los", "message": "The stay (1 night) is shorter than minLos (2 nights).", "facts": { "nights": 1, "limit": 2 } },
-            "path": [
-                { "type": "tag", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Sea view" },
-                { "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" },
-            ],
-            "hiddenTexts": [],
-            "outdatedLanguages": [],
-        }],
-        "manuals": [{
-            "id": "0192f0c1-2345-7abc-8def-0123456789af", "nickname": "Door code", "isShown": false,
-            "reason": {
-                "key": "too_early", "message": "It is shown from 2026-12-11T13:00:00, in the property's time zone.",
-                "facts": { "at": "2026-12-11T13:00:00" },
+        "steps": [
+            {
+                "id": "0192f0c1-2345-7abc-8def-0123456789ac",
+                "nickname": "House rules",
+                "stepType": "agreement",
+                "isShown": false,
+                "reason": {
+                    "key": "min_los",
+                    "message": "The stay (1 night) is shorter than minLos (2 nights).",
+                    "facts": { "nights": 1, "limit": 2 },
+                },
+                "path": [
+                    {
+                        "type": "tag",
+                        "id": "0192f0c1-2345-7abc-8def-0123456789ad",
+                        "name": "Sea view",
+                    },
+                    {
+                        "type": "property",
+                        "id": "0192f0c1-2345-7abc-8def-0123456789ae",
+                        "name": "Casa Azul 2-1",
+                    },
+                ],
+                "hiddenTexts": [],
+                "outdatedLanguages": [],
             },
-            "path": [{ "type": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ae", "name": "Casa Azul 2-1" }],
-            "hiddenTexts": [],
-            "outdatedLanguages": ["es"],
-        }],
+        ],
+        "manuals": [
+            {
+                "id": "0192f0c1-2345-7abc-8def-0123456789af",
+                "nickname": "Door code",
+                "isShown": false,
+                "reason": {
+                    "key": "too_early",
+                    "message": "It is shown from 2026-12-11T13:00:00, in the property's time zone.",
+                    "facts": { "at": "2026-12-11T13:00:00" },
+                },
+                "path": [
+                    {
+                        "type": "property",
+                        "id": "0192f0c1-2345-7abc-8def-0123456789ae",
+                        "name": "Casa Azul 2-1",
+                    },
+                ],
+                "hiddenTexts": [],
+                "outdatedLanguages": ["es"],
+            },
+        ],
         "withheld": [],
     })
 }

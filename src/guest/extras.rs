@@ -31,10 +31,13 @@ store::statements! {
     /// Selects the cart of a stay.
     CART = "select doc from guest_cart where organization_id = ?1 and reservation_id = ?2";
     /// Selects the cart of a stay that was already recorded as abandoned.
-    RECORDED_CART = "select doc from guest_cart where organization_id = ?1 and reservation_id = ?2 and due_at is null";
+    RECORDED_CART = "select doc from guest_cart where organization_id = ?1 and reservation_id = ?2
+        and due_at is null";
     /// Inserts or replaces the cart of a stay.
-    PUT_CART = "insert into guest_cart (organization_id, reservation_id, changed_at, due_at, doc) values (?1, ?2, ?3, ?4, ?5)
-        on conflict (organization_id, reservation_id) do update set changed_at = excluded.changed_at, due_at = excluded.due_at,
+    PUT_CART = "insert into guest_cart (organization_id, reservation_id, changed_at, due_at, doc)
+        values (?1, ?2, ?3, ?4, ?5)
+        on conflict (organization_id, reservation_id) do update
+        set changed_at = excluded.changed_at, due_at = excluded.due_at,
         doc = excluded.doc";
     /// Deletes the carts of stays.
     EMPTY = "delete from guest_cart where organization_id = ?1 and reservation_id = any(?2)";
@@ -91,7 +94,9 @@ struct RequestExtras {
 
 /// The extras that a guest selected.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(example = json!({ "items": [{ "upsellId": "0192f0c1-2345-7abc-8def-0123456789ab", "quantity": 2 }] }))]
+#[schemars(example = json!({
+    "items": [{ "upsellId": "0192f0c1-2345-7abc-8def-0123456789ab", "quantity": 2 }],
+}))]
 struct Cart {
     /// The chosen extras, each with its quantity.
     items: Vec<CartItem>,

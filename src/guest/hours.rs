@@ -140,7 +140,10 @@ mod tests {
         /// The phase does not change before the timestamp that `next` returns.
         #[test]
         fn the_phase_changes_only_at_the_next_timestamp(
-            nights in 0..5_i64, hour in prop::option::of(0..24_i8), begin in -48..200_i64, later in 0..200_i64,
+            nights in 0..5_i64,
+            hour in prop::option::of(0..24_i8),
+            begin in -48..200_i64,
+            later in 0..200_i64,
         ) {
             let hours = hours(nights, hour.map(|hour| time(hour, 0, 0, 0)), None);
             let at = hours.at(hours.check_in, Time::midnight()) + begin.hours();

@@ -21,10 +21,12 @@ const MAX_INSTRUCTIONS: usize = 200;
 
 store::statements! {
     /// Selects the instructions of the given flats, groups and tags, in the order of creation.
-    OF_SCOPES = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and lower(doc ->> 'scopeId') = any(?2)
+    OF_SCOPES = "select id, doc from record where organization_id = ?1 and kind = 'instruction'
+        and lower(doc ->> 'scopeId') = any(?2)
         order by created_at, id";
     /// Selects tags in the order of creation.
-    TAGS = "select id from record where organization_id = ?1 and kind = 'tag' and id = any(?2) order by created_at, id";
+    TAGS = "select id from record where organization_id = ?1 and kind = 'tag' and id = any(?2)
+        order by created_at, id";
 }
 
 /// An instruction for a guest.

@@ -32,14 +32,17 @@ const SOURCE: &str = "guest_portal";
 
 store::statements! {
     /// Inserts an issue.
-    INSERT_ISSUE = "insert into guest_issue (organization_id, id, reservation_id, text, created_at, form_key)
+    INSERT_ISSUE = "insert into guest_issue
+        (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
     /// Selects the issue of a stay that an earlier request with the same key created.
-    WITH_KEY = "select id from guest_issue where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
+    WITH_KEY = "select id from guest_issue where organization_id = ?1 and reservation_id = ?2
+        and form_key = ?3";
     /// Counts the issues of a stay.
     COUNT = "select count(*) from guest_issue where organization_id = ?1 and reservation_id = ?2";
     /// Selects the issues of a stay, oldest first.
-    OF_STAY = "select id, text, created_at from guest_issue where organization_id = ?1 and reservation_id = ?2 order by created_at, id";
+    OF_STAY = "select id, text, created_at from guest_issue where organization_id = ?1
+        and reservation_id = ?2 order by created_at, id";
     /// Deletes the issues of deleted reservations.
     FORGET = "delete from guest_issue where organization_id = ?1 and reservation_id = any(?2)";
 }
@@ -168,8 +171,12 @@ fn report(context: &mut Context<'_, '_>, input: ReportIssue) -> Result<ReportedI
 /// Builds the task of an issue.
 fn task(property: Uuid, reservation: Uuid, text: &str) -> Object {
     let Value::Object(task) = json!({
-        "propertyId": property, "reservationId": reservation, "title": title(text), "description": text,
-        "status": TaskStatus::Open, "source": SOURCE,
+        "propertyId": property,
+        "reservationId": reservation,
+        "title": title(text),
+        "description": text,
+        "status": TaskStatus::Open,
+        "source": SOURCE,
     }) else {
         return Object::new();
     };

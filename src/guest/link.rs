@@ -15,12 +15,16 @@ use uuid::Uuid;
 store::statements! {
     /// Selects the reservations that the given stay tokens open, with their organizations and the
     /// tokens.
-    STAYS = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision, l.token from guest_link l
-        join organization o on o.id = l.organization_id where l.organization_id = any(?1) and l.token = any(?2) and o.erased_at is null";
+    STAYS = "select l.reservation_id, o.id, o.doc, o.revision, o.stream_revision, l.token
+        from guest_link l
+        join organization o on o.id = l.organization_id where l.organization_id = any(?1)
+        and l.token = any(?2) and o.erased_at is null";
     /// Selects the previews that the given tokens open, with their organizations, the hashes of the
     /// tokens, and the times at which the previews expire.
-    PREVIEWS = "select p.id, o.id, o.doc, o.revision, o.stream_revision, p.token_hash, p.expires_at from portal_preview p
-        join organization o on o.id = p.organization_id where p.organization_id = any(?1) and p.token_hash = any(?2) and o.erased_at is null";
+    PREVIEWS = "select p.id, o.id, o.doc, o.revision, o.stream_revision, p.token_hash, p.expires_at
+        from portal_preview p
+        join organization o on o.id = p.organization_id where p.organization_id = any(?1)
+        and p.token_hash = any(?2) and o.erased_at is null";
 }
 
 /// The prefix of preview tokens.

@@ -17,27 +17,35 @@ use super::stay::Stay;
 
 store::statements! {
     /// Inserts a message.
-    INSERT_MESSAGE = "insert into guest_message (organization_id, id, reservation_id, text, created_at, form_key)
+    INSERT_MESSAGE = "insert into guest_message
+        (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
     /// Selects the message of a stay that an earlier request with the same key sent.
-    WITH_KEY = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2 and form_key = ?3";
+    WITH_KEY = "select id, text, created_at from guest_message where organization_id = ?1
+        and reservation_id = ?2 and form_key = ?3";
     /// Counts the messages of a stay, and selects the time of the latest.
-    COUNT_AND_LATEST = "select count(*), max(created_at) from guest_message where organization_id = ?1 and reservation_id = ?2";
+    COUNT_AND_LATEST = "select count(*), max(created_at) from guest_message
+        where organization_id = ?1 and reservation_id = ?2";
     /// Selects the latest messages of a stay, oldest first.
     LATEST = "select id, text, created_at from (
-            select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
+            select id, text, created_at from guest_message where organization_id = ?1
+            and reservation_id = ?2
             order by created_at desc, id desc limit ?3
         ) as latest order by created_at, id";
     /// Selects the messages of a stay after a given message, oldest first.
-    MESSAGES_AFTER = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
+    MESSAGES_AFTER = "select id, text, created_at from guest_message where organization_id = ?1
+        and reservation_id = ?2
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
     /// Selects a page of the messages of a stay, oldest first.
-    PAGE = "select id, text, created_at from guest_message where organization_id = ?1 and reservation_id = ?2
+    PAGE = "select id, text, created_at from guest_message where organization_id = ?1
+        and reservation_id = ?2
         order by created_at, id limit ?3 offset ?4";
     /// Selects the time at which a message of a stay was stored.
-    CREATED_AT = "select created_at from guest_message where organization_id = ?1 and id = ?2 and reservation_id = ?3";
+    CREATED_AT = "select created_at from guest_message where organization_id = ?1 and id = ?2
+        and reservation_id = ?3";
     /// Deletes the messages of deleted reservations.
-    FORGET_MESSAGES = "delete from guest_message where organization_id = ?1 and reservation_id = any(?2)";
+    FORGET_MESSAGES = "delete from guest_message where organization_id = ?1
+        and reservation_id = any(?2)";
 }
 
 /// A message from a guest.
@@ -54,7 +62,11 @@ pub struct Message {
 }
 
 fn example() -> Value {
-    json!({ "id": "0192f0c1-2345-7abc-8def-0123456789ab", "text": "Is there a cot?", "createdAt": "2026-11-21T09:30:00.000Z" })
+    json!({
+        "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+        "text": "Is there a cot?",
+        "createdAt": "2026-11-21T09:30:00.000Z",
+    })
 }
 
 /// Stores a message from a guest. Fails with 403 if the portal has no chat, and with 400 if the

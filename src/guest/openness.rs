@@ -124,15 +124,30 @@ mod tests {
         #[test]
         fn open_steps_agree_with_the_sentences(
             status in prop::option::of(prop::sample::select(PrecheckinStatus::VARIANTS)),
-            requested in prop::collection::vec(0..4_u128, 0..4), is_ready: bool,
-            given in prop::option::of(-2..3_i64), stage in prop::sample::select(&STAGES[..]),
+            requested in prop::collection::vec(0..4_u128, 0..4),
+            is_ready: bool,
+            given in prop::option::of(-2..3_i64),
+            stage in prop::sample::select(&STAGES[..]),
         ) {
             let id = Uuid::from_u128(1);
-            let requested_step_ids: Vec<Uuid> = requested.iter().copied().map(Uuid::from_u128).collect();
-            let is_requested = status == Some(PrecheckinStatus::ChangesRequested) && requested_step_ids.contains(&id);
-            let decision = Decision { requested_step_ids, ..Decision::default() };
-            let submitted = status.map(|status| StoredSubmission { status, at: minutes_after_start(0), decision });
-            let step = OpenStepInput { id, is_ready, last_input_at: given.map(minutes_after_start) };
+            let requested_step_ids: Vec<Uuid> =
+                requested.iter().copied().map(Uuid::from_u128).collect();
+            let is_requested = status == Some(PrecheckinStatus::ChangesRequested)
+                && requested_step_ids.contains(&id);
+            let decision = Decision {
+                requested_step_ids,
+                ..Decision::default()
+            };
+            let submitted = status.map(|status| StoredSubmission {
+                status,
+                at: minutes_after_start(0),
+                decision,
+            });
+            let step = OpenStepInput {
+                id,
+                is_ready,
+                last_input_at: given.map(minutes_after_start),
+            };
             let is_new = !is_ready || given.is_some_and(|minutes| minutes > 0) || is_requested;
 
             let open_ids = open_steps(submitted.as_ref(), [step], stage);
@@ -142,7 +157,10 @@ mod tests {
             let is_open = is_open(submitted.as_ref(), step, stage);
             let expected = match stage {
                 StayStage::Ahead => status.is_none() || is_new,
-                StayStage::Begun => status.is_none() || (status == Some(PrecheckinStatus::ChangesRequested) && is_new),
+                StayStage::Begun => {
+                    status.is_none()
+                        || (status == Some(PrecheckinStatus::ChangesRequested) && is_new)
+                }
                 StayStage::Over => false,
             };
             prop_assert_eq!(is_open, expected);

@@ -63,7 +63,8 @@ const MESSAGES: PageLimits = PageLimits {
 
 store::statements! {
     /// Deletes the links of deleted reservations, so that these links no longer open a stay.
-    DELETE_GUEST_LINKS = "delete from guest_link where organization_id = ?1 and reservation_id = any(?2)";
+    DELETE_GUEST_LINKS = "delete from guest_link where organization_id = ?1
+        and reservation_id = any(?2)";
     /// Selects the stay token of a reservation.
     STAY_TOKEN = "select token from guest_link where organization_id = ?1 and reservation_id = ?2";
 }
@@ -217,10 +218,14 @@ pub(super) fn operations() -> Vec<Operation> {
             .summary("What this guest of this flat sees now")
             .cached(CacheBasis::Everything)
             .run(stay),
-        Operation::guest(SAVE_STEP_ANSWERS.id(), Method::PUT, "/stays/{token}/steps/{stepId}")
-            .summary("Save a step")
-            .touches_stream()
-            .run_as(SAVE_STEP_ANSWERS, save),
+        Operation::guest(
+            SAVE_STEP_ANSWERS.id(),
+            Method::PUT,
+            "/stays/{token}/steps/{stepId}",
+        )
+        .summary("Save a step")
+        .touches_stream()
+        .run_as(SAVE_STEP_ANSWERS, save),
         Operation::guest("submitPrecheckin", Method::POST, "/stays/{token}/submit")
             .summary("Submit pre-check-in")
             .touches_stream()
@@ -230,54 +235,97 @@ pub(super) fn operations() -> Vec<Operation> {
             .creates()
             .touches_stream()
             .run(send),
-        Operation::guest(LIST_OWN_MESSAGES.id(), Method::GET, "/stays/{token}/messages")
-            .summary("What the guest has written to the host, oldest first")
-            .run_as(LIST_OWN_MESSAGES, read_messages),
-        Operation::public(GET_GUEST_LINK.id(), Method::GET, "/reservations/{id}/guest-link", reads)
-            .summary("The link that opens a reservation's guest portal")
-            .tool(
-                "reservations",
-                "Get a guest link",
-                "The real link of a reservation's guest to their portal. Whoever has it is the guest: to look without acting use \
-                    `createPortalPreview`.",
-            )
-            .run_as(GET_GUEST_LINK, |context, input: GetGuestLink| {
-                get_record(context, RecordKind::Reservation, input.id)?;
-                let token = stay_token(context, input.id)?;
-                Ok(GuestPageAddress { url: domains::stay_url(context, input.id, &token)? })
-            }),
-        Operation::public(LIST_RESERVATION_MESSAGES.id(), Method::GET, "/reservations/{id}/messages", reads)
-            .summary("List what a reservation's guest has written to the host, oldest first")
-            .tool("reservations", "List guest messages", "What a guest wrote, oldest first.")
-            .pages_as(LIST_RESERVATION_MESSAGES, MESSAGES, |context, input: GetMessages, page| {
+        Operation::guest(
+            LIST_OWN_MESSAGES.id(),
+            Method::GET,
+            "/stays/{token}/messages",
+        )
+        .summary("What the guest has written to the host, oldest first")
+        .run_as(LIST_OWN_MESSAGES, read_messages),
+        Operation::public(
+            GET_GUEST_LINK.id(),
+            Method::GET,
+            "/reservations/{id}/guest-link",
+            reads,
+        )
+        .summary("The link that opens a reservation's guest portal")
+        .tool(
+            "reservations",
+            "Get a guest link",
+            "The real link of a reservation's guest to their portal. Whoever has it is the guest: \
+                to look without acting use `createPortalPreview`.",
+        )
+        .run_as(GET_GUEST_LINK, |context, input: GetGuestLink| {
+            get_record(context, RecordKind::Reservation, input.id)?;
+            let token = stay_token(context, input.id)?;
+            Ok(GuestPageAddress {
+                url: domains::stay_url(context, input.id, &token)?,
+            })
+        }),
+        Operation::public(
+            LIST_RESERVATION_MESSAGES.id(),
+            Method::GET,
+            "/reservations/{id}/messages",
+            reads,
+        )
+        .summary("List what a reservation's guest has written to the host, oldest first")
+        .tool(
+            "reservations",
+            "List guest messages",
+            "What a guest wrote, oldest first.",
+        )
+        .pages_as(
+            LIST_RESERVATION_MESSAGES,
+            MESSAGES,
+            |context, input: GetMessages, page| {
                 get_record(context, RecordKind::Reservation, input.id)?;
                 messages::message_page(context, input.id, page)
-            }),
-        Operation::public(EXPLAIN_GUEST_VIEW.id(), Method::GET, "/reservations/{id}/explain", reads)
-            .summary("Why the guest of a reservation sees what they see")
-            .tool(
-                "reservations",
-                "Explain what a guest sees",
-                "Why a guest sees or does not see each step and manual, and which portal serves them: `isShown`, `reason` (the \
-                    one rule that decided) and `path` (how the assignment reaches the flat). Ask for one step with `stepId`, for another moment with `at`.",
+            },
+        ),
+        Operation::public(
+            EXPLAIN_GUEST_VIEW.id(),
+            Method::GET,
+            "/reservations/{id}/explain",
+            reads,
+        )
+        .summary("Why the guest of a reservation sees what they see")
+        .tool(
+            "reservations",
+            "Explain what a guest sees",
+            "Why a guest sees or does not see each step and manual, and which portal serves them: \
+                `isShown`, `reason` (the one rule that decided) and `path` (how the assignment \
+                reaches the flat). Ask for one step with `stepId`, for another moment with `at`.",
+        )
+        .run_as(EXPLAIN_GUEST_VIEW, |context, input: ExplainGuestView| {
+            get_record(context, RecordKind::Reservation, input.id)?;
+            let at = input.at.map_or_else(|| context.now(), |at| at.0);
+            explain(context, input.id, at, input.step_id)
+        }),
+        Operation::platform(
+            "getPrecheckin",
+            Method::GET,
+            "/organizations/{organizationId}/reservations/{reservationId}/precheckin",
+        )
+        .summary("What a guest has handed in, and how it is to be acted on")
+        .run(|context, input: ReservationOfLink| -> Result<Submission> {
+            get_record(context, RecordKind::Reservation, input.reservation_id)?;
+            submission::read(context, input.reservation_id)
+        }),
+        Operation::platform(
+            "listGuestMessages",
+            Method::GET,
+            "/organizations/{organizationId}/reservations/{reservationId}/messages",
+        )
+        .summary("What a guest has written to the host, oldest first")
+        .run(|context, input: ListMessages| -> Result<Vec<Message>> {
+            get_record(context, RecordKind::Reservation, input.reservation_id)?;
+            messages::page(
+                context,
+                input.reservation_id,
+                input.after,
+                input.limit.unwrap_or(MESSAGES_PAGE),
             )
-            .run_as(EXPLAIN_GUEST_VIEW, |context, input: ExplainGuestView| {
-                get_record(context, RecordKind::Reservation, input.id)?;
-                let at = input.at.map_or_else(|| context.now(), |at| at.0);
-                explain(context, input.id, at, input.step_id)
-            }),
-        Operation::platform("getPrecheckin", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/precheckin")
-            .summary("What a guest has handed in, and how it is to be acted on")
-            .run(|context, input: ReservationOfLink| -> Result<Submission> {
-                get_record(context, RecordKind::Reservation, input.reservation_id)?;
-                submission::read(context, input.reservation_id)
-            }),
-        Operation::platform("listGuestMessages", Method::GET, "/organizations/{organizationId}/reservations/{reservationId}/messages")
-            .summary("What a guest has written to the host, oldest first")
-            .run(|context, input: ListMessages| -> Result<Vec<Message>> {
-                get_record(context, RecordKind::Reservation, input.reservation_id)?;
-                messages::page(context, input.reservation_id, input.after, input.limit.unwrap_or(MESSAGES_PAGE))
-            }),
+        }),
     ]
 }
 

@@ -47,28 +47,41 @@ store::statements! {
         where l.organization_id = ?1 and l.reservation_id = ?2 and o.erased_at is null";
     /// Selects the stays whose passes are on a device, in all organizations.
     ON_DEVICE = "select r.organization_id, r.reservation_id, l.token from pass_registration r
-        join guest_link l on l.organization_id = r.organization_id and l.reservation_id = r.reservation_id
+        join guest_link l on l.organization_id = r.organization_id
+        and l.reservation_id = r.reservation_id
         join organization o on o.id = r.organization_id
-        where r.device_id = ?1 and o.erased_at is null order by r.organization_id, r.reservation_id limit ?2";
+        where r.device_id = ?1 and o.erased_at is null order by r.organization_id, r.reservation_id
+        limit ?2";
     /// Tests whether a device has the pass of a stay.
-    REGISTERED = "select 1 from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3";
+    REGISTERED = "select 1 from pass_registration where organization_id = ?1 and reservation_id = ?2
+        and device_id = ?3";
     /// Counts the devices with the pass of a stay.
-    COUNT = "select count(*) from pass_registration where organization_id = ?1 and reservation_id = ?2";
+    COUNT = "select count(*) from pass_registration where organization_id = ?1
+        and reservation_id = ?2";
     /// Registers a device, or replaces its push token.
-    REGISTER = "insert into pass_registration (organization_id, reservation_id, device_id, push_token, told_at) values (?1, ?2, ?3, ?4, ?5)
+    REGISTER = "insert into pass_registration
+        (organization_id, reservation_id, device_id, push_token, told_at)
+        values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, reservation_id, device_id) do update
-        set push_token = excluded.push_token, told_at = excluded.told_at, attempts = 0, next_push_at = null";
+        set push_token = excluded.push_token, told_at = excluded.told_at, attempts = 0,
+        next_push_at = null";
     /// Deletes the registration of a device for the pass of a stay.
-    UNREGISTER = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3";
+    UNREGISTER = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2
+        and device_id = ?3";
     /// Deletes the registrations of all devices for the passes of the given stays.
-    FORGET = "delete from pass_registration where organization_id = ?1 and reservation_id = any(?2)";
+    FORGET = "delete from pass_registration where organization_id = ?1 and reservation_id = \
+        any(?2)";
     /// Selects the last known hash of a pass's content, and the time at which the content changed.
-    STATE = "select content_hash, changed_at from pass_state where organization_id = ?1 and reservation_id = ?2";
+    STATE = "select content_hash, changed_at from pass_state where organization_id = ?1
+        and reservation_id = ?2";
     /// Stores the hash of a pass's content.
-    PUT_STATE = "insert into pass_state (organization_id, reservation_id, content_hash, changed_at) values (?1, ?2, ?3, ?4)
-        on conflict (organization_id, reservation_id) do update set content_hash = excluded.content_hash, changed_at = excluded.changed_at";
+    PUT_STATE = "insert into pass_state (organization_id, reservation_id, content_hash, changed_at)
+        values (?1, ?2, ?3, ?4)
+        on conflict (organization_id, reservation_id) do update
+        set content_hash = excluded.content_hash, changed_at = excluded.changed_at";
     /// Deletes the hashes of the passes of the given stays.
-    FORGET_STATES = "delete from pass_state where organization_id = ?1 and reservation_id = any(?2)";
+    FORGET_STATES = "delete from pass_state where organization_id = ?1 and reservation_id = \
+        any(?2)";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -82,7 +95,12 @@ struct GetPass {
 /// The content of a stay's wallet pass that the guest's view does not have.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = json!({ "isEnabled": true, "authenticationToken": "wp_…", "doorCodes": [{ "name": "Front door", "code": "4711" }], "nextChangeAt": null }))]
+#[schemars(example = json!({
+    "isEnabled": true,
+    "authenticationToken": "wp_…",
+    "doorCodes": [{ "name": "Front door", "code": "4711" }],
+    "nextChangeAt": null,
+}))]
 pub(crate) struct PassView {
     /// Whether the pass is valid; `false` makes the wallet void it.
     pub is_enabled: bool,
@@ -458,9 +476,11 @@ mod tests {
             (with(json!({ "propertyId": flat })), None),
             (both(json!({ "propertyId": other }), &times), None),
             (
-                with(
-                    json!({ "propertyId": flat, "startsAt": "2026-12-01T00:00:00Z", "endsAt": "2026-12-11T14:00:00Z" }),
-                ),
+                with(json!({
+                    "propertyId": flat,
+                    "startsAt": "2026-12-01T00:00:00Z",
+                    "endsAt": "2026-12-11T14:00:00Z",
+                })),
                 None,
             ),
             (with(json!({ "reservationId": stay, "code": " " })), None),

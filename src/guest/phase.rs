@@ -175,7 +175,9 @@ mod tests {
         #[test]
         fn phases_are_in_order_over_time(
             zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Cairo", "Pacific/Apia", "UTC"]),
-            start in -4000..4000_i32, nights in -2..9_i32, hour in prop::option::of(0..24_i8),
+            start in -4000..4000_i32,
+            nights in -2..9_i32,
+            hour in prop::option::of(0..24_i8),
             hour_offsets in prop::collection::vec(-72..300_i64, 2..20),
         ) {
             let zone = TimeZone::get(zone).unwrap();
@@ -185,8 +187,18 @@ mod tests {
             let mut hour_offsets = hour_offsets;
             hour_offsets.sort_unstable();
             let hour = hour.map(|hour| time(hour, 0, 0, 0));
-            let phases: Vec<Phase> =
-                hour_offsets.iter().map(|hours| phase(ReservationStatus::Confirmed, dates, hour, &zone, begin + hours.hours())).collect();
+            let phases: Vec<Phase> = hour_offsets
+                .iter()
+                .map(|hours| {
+                    phase(
+                        ReservationStatus::Confirmed,
+                        dates,
+                        hour,
+                        &zone,
+                        begin + hours.hours(),
+                    )
+                })
+                .collect();
             prop_assert!(phases.is_sorted(), "{phases:?}");
             prop_assert!(!phases.contains(&Phase::Cancelled));
             prop_assert!(nights > 1 || !phases.contains(&Phase::Stay));
@@ -196,7 +208,16 @@ mod tests {
         fn a_cancelled_stay_has_the_cancelled_phase_at_any_time(hours in -10_000..10_000_i64) {
             let dates = (date(2026, 11, 23), date(2026, 11, 27));
             let timestamp = Timestamp::UNIX_EPOCH + hours.hours();
-            prop_assert_eq!(phase(ReservationStatus::Cancelled, dates, None, &TimeZone::UTC, timestamp), Phase::Cancelled);
+            prop_assert_eq!(
+                phase(
+                    ReservationStatus::Cancelled,
+                    dates,
+                    None,
+                    &TimeZone::UTC,
+                    timestamp
+                ),
+                Phase::Cancelled
+            );
         }
     }
 }

@@ -77,9 +77,12 @@ impl MissingPlaceholder {
             MissingReason::SeveralFields => {
                 format!("The text names {name}, but several custom fields have this name.")
             }
-            MissingReason::NotHere => format!(
-                "The text names {name}, which may stand only in the description of a manual with the icon wifi."
-            ),
+            MissingReason::NotHere => {
+                format!(
+                    "The text names {name}, which may stand only in the description of a manual \
+                        with the icon wifi."
+                )
+            }
             MissingReason::Tentative => {
                 format!("The text names {name}, which is not shown while the booking is tentative.")
             }

@@ -72,7 +72,13 @@ mod tests {
             ["Carrer Gran 7", "08012 Barcelona"]
         );
         let fields = json!({
-            "country": "ES", "line1": "Carrer Gran 7", "line2": " 2n 1a ", "city": "Barcelona", "postalCode": "08012", "state": "", "floor": 2
+            "country": "ES",
+            "line1": "Carrer Gran 7",
+            "line2": " 2n 1a ",
+            "city": "Barcelona",
+            "postalCode": "08012",
+            "state": "",
+            "floor": 2,
         });
         assert_eq!(
             address_lines(&fields),

@@ -36,13 +36,18 @@ use crate::scopes::{self, EntityType};
 
 store::statements! {
     /// Inserts or replaces the saved answers to a step.
-    PUT_ANSWER = "insert into precheck_answer (organization_id, reservation_id, step_id, saved_at, doc, acceptance) values (?1, ?2, ?3, ?4, ?5, ?6)
-        on conflict (organization_id, reservation_id, step_id) do update set saved_at = excluded.saved_at, doc = excluded.doc,
+    PUT_ANSWER = "insert into precheck_answer
+        (organization_id, reservation_id, step_id, saved_at, doc, acceptance)
+        values (?1, ?2, ?3, ?4, ?5, ?6)
+        on conflict (organization_id, reservation_id, step_id) do update
+        set saved_at = excluded.saved_at, doc = excluded.doc,
         acceptance = excluded.acceptance";
     /// Inserts the submission of a stay, or replaces the previous submission.
-    SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at, property_id, doc)
+    SUBMIT = "insert into precheckin (organization_id, reservation_id, status, submitted_at,
+        property_id, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6)
-        on conflict (organization_id, reservation_id) do update set status = excluded.status, submitted_at = excluded.submitted_at,
+        on conflict (organization_id, reservation_id) do update
+        set status = excluded.status, submitted_at = excluded.submitted_at,
         property_id = excluded.property_id, doc = excluded.doc";
 }
 
@@ -652,8 +657,18 @@ mod tests {
         /// for no other system is approved at once in two cases: the portal's manual review is off,
         /// or the stay has steps that can flag the submission and none of them does.
         #[test]
-        fn approval_agrees_with_the_sentences(is_waiting: bool, is_reviewed: bool, has_reviewable: bool, is_flagged: bool) {
-            let input = ReviewInput { is_waiting, is_reviewed, has_reviewable, is_flagged };
+        fn approval_agrees_with_the_sentences(
+            is_waiting: bool,
+            is_reviewed: bool,
+            has_reviewable: bool,
+            is_flagged: bool,
+        ) {
+            let input = ReviewInput {
+                is_waiting,
+                is_reviewed,
+                has_reviewable,
+                is_flagged,
+            };
             let is_approved = !is_waiting && (!is_reviewed || (has_reviewable && !is_flagged));
             prop_assert_eq!(input.outcome() == PrecheckinStatus::Approved, is_approved);
         }

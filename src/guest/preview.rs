@@ -71,14 +71,17 @@ const BOOKED_AHEAD: i64 = 30;
 
 store::statements! {
     /// Stores a new preview.
-    INSERT = "insert into portal_preview (organization_id, id, token_hash, expires_at, doc) values (?1, ?2, ?3, ?4, ?5)";
+    INSERT = "insert into portal_preview (organization_id, id, token_hash, expires_at, doc)
+        values (?1, ?2, ?3, ?4, ?5)";
     /// Deletes the previews of an organization, except the `?3` previews that expire last.
     DELETE_SURPLUS = "delete from portal_preview where organization_id = ?1 and id in
-        (select id from portal_preview where organization_id = ?1 order by expires_at desc, id desc limit ?2 offset ?3)";
+        (select id from portal_preview where organization_id = ?1 order by expires_at desc, id desc
+        limit ?2 offset ?3)";
     /// Selects a preview.
     PREVIEW = "select expires_at, doc from portal_preview where organization_id = ?1 and id = ?2";
     /// Selects expired previews.
-    EXPIRED = "select organization_id, id from portal_preview where expires_at <= ?1 order by expires_at limit ?2";
+    EXPIRED = "select organization_id, id from portal_preview where expires_at <= ?1
+        order by expires_at limit ?2";
     /// Deletes those of the given previews of an organization that have expired.
     REMOVE = engine::some_old!("portal_preview", "id", "expires_at");
 }
@@ -86,7 +89,11 @@ store::statements! {
 /// A preview, for callers with `view_properties`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({ "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "at": "2026-12-11T14:00:00.000Z" }))]
+#[schemars(example = json!({
+    "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "language": "fr",
+    "at": "2026-12-11T14:00:00.000Z",
+}))]
 struct CreatePreview {
     /// Id of the portal to preview; another portal may serve the flat.
     id: Uuid,
@@ -123,7 +130,10 @@ struct CreatePreview {
 /// The address of a preview, and the time at which the preview expires.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = json!({ "url": "https://stay.example.com/stay/pv_kq3…", "expiresAt": "2026-11-21T10:30:00.000Z" }))]
+#[schemars(example = json!({
+    "url": "https://stay.example.com/stay/pv_kq3…",
+    "expiresAt": "2026-11-21T10:30:00.000Z",
+}))]
 pub(crate) struct PreviewLink {
     /// Address of the preview, which anyone who knows the address can open.
     pub url: String,
@@ -191,26 +201,41 @@ struct StoredPreview {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public(CREATE_PORTAL_PREVIEW.id(), Method::POST, "/portals/{id}/preview", Needs::ByBody(may_preview))
-            .summary("A link that shows, for an hour, what a guest of a portal would see")
-            .tool(
-                "portals",
-                "Preview a portal",
-                "A link that shows for an hour what a guest would see: of a reservation, or of a made-up guest of a flat, at any \
-                    moment. Stores nothing. To know why something is (not) shown use `explainGuestView`. Returns {url, expiresAt}.",
-            )
-            .not_for_tools(&["portal", "branding"])
-            .creates()
-            .touches_stream()
-            .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
-            .audited(Audits::acts_on(portals::named_portal).recording(&STATED_FIELDS).withholding(&["url"]))
-            .run_as(CREATE_PORTAL_PREVIEW, create),
-        Operation::public(PREVIEW_GUEST_VIEW.id(), Method::POST, "/portals/{id}/guest-view", Needs::ByBody(may_preview))
-            .summary("What a guest of a portal would see, without a link to it")
-            .rest_only()
-            .reads()
-            .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
-            .run_as(PREVIEW_GUEST_VIEW, read_draft_view),
+        Operation::public(
+            CREATE_PORTAL_PREVIEW.id(),
+            Method::POST,
+            "/portals/{id}/preview",
+            Needs::ByBody(may_preview),
+        )
+        .summary("A link that shows, for an hour, what a guest of a portal would see")
+        .tool(
+            "portals",
+            "Preview a portal",
+            "A link that shows for an hour what a guest would see: of a reservation, or of a \
+                made-up guest of a flat, at any moment. Stores nothing. To know why something is \
+                (not) shown use `explainGuestView`. Returns {url, expiresAt}.",
+        )
+        .not_for_tools(&["portal", "branding"])
+        .creates()
+        .touches_stream()
+        .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
+        .audited(
+            Audits::acts_on(portals::named_portal)
+                .recording(&STATED_FIELDS)
+                .withholding(&["url"]),
+        )
+        .run_as(CREATE_PORTAL_PREVIEW, create),
+        Operation::public(
+            PREVIEW_GUEST_VIEW.id(),
+            Method::POST,
+            "/portals/{id}/guest-view",
+            Needs::ByBody(may_preview),
+        )
+        .summary("What a guest of a portal would see, without a link to it")
+        .rest_only()
+        .reads()
+        .rules(|input: CreatePreview, _| Findings::sent(issue(&input)))
+        .run_as(PREVIEW_GUEST_VIEW, read_draft_view),
     ]
 }
 

@@ -25,12 +25,16 @@ use crate::records::{RecordKind, get_record};
 
 store::statements! {
     /// Selects the progress of a step of a stay.
-    PROGRESS = "select doc, updated_at from step_progress where organization_id = ?1 and reservation_id = ?2 and step_id = ?3";
+    PROGRESS = "select doc, updated_at from step_progress where organization_id = ?1
+        and reservation_id = ?2 and step_id = ?3";
     /// Saves the progress of a step of a stay.
-    PUT_PROGRESS = "insert into step_progress (organization_id, reservation_id, step_id, updated_at, doc) values (?1, ?2, ?3, ?4, ?5)
-        on conflict (organization_id, reservation_id, step_id) do update set updated_at = excluded.updated_at, doc = excluded.doc";
+    PUT_PROGRESS = "insert into step_progress
+        (organization_id, reservation_id, step_id, updated_at, doc) values (?1, ?2, ?3, ?4, ?5)
+        on conflict (organization_id, reservation_id, step_id) do update
+        set updated_at = excluded.updated_at, doc = excluded.doc";
     /// Deletes the progress of deleted reservations.
-    FORGET_PROGRESS = "delete from step_progress where organization_id = ?1 and reservation_id = any(?2)";
+    FORGET_PROGRESS = "delete from step_progress where organization_id = ?1
+        and reservation_id = any(?2)";
 }
 
 /// Status of a step that another system carries out.
@@ -150,7 +154,11 @@ impl ProgressReport {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({ "status": "action_required", "actionUrl": "https://verify.example.com/s/1", "message": "Please take a photo." }))]
+#[schemars(example = json!({
+    "status": "action_required",
+    "actionUrl": "https://verify.example.com/s/1",
+    "message": "Please take a photo.",
+}))]
 struct SetProgress {
     /// Id of the reservation's organization.
     #[expect(dead_code, reason = "the context is opened by it")]

@@ -115,8 +115,13 @@ fn example() -> Value {
             "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Casa Azul",
             "reason": { "key": "property", "message": "The portal is assigned to the property." },
         },
-        "steps": [{
-            "id": "0192f0c1-2345-7abc-8def-0123456789ac", "nickname": "House rules", "stepType": "agreement", "isActive": true,
-        }],
+        "steps": [
+            {
+                "id": "0192f0c1-2345-7abc-8def-0123456789ac",
+                "nickname": "House rules",
+                "stepType": "agreement",
+                "isActive": true,
+            },
+        ],
     })
 }

@@ -34,21 +34,27 @@ const MAX_DELAY: SignedDuration = SignedDuration::from_secs(240);
 store::statements! {
     /// Selects the stays whose passes are on a phone, in all organizations, with the revisions of
     /// the organizations.
-    REGISTERED = "select distinct r.organization_id, r.reservation_id, l.token, o.revision, o.stream_revision from pass_registration r
-        join guest_link l on l.organization_id = r.organization_id and l.reservation_id = r.reservation_id
+    REGISTERED = "select distinct r.organization_id, r.reservation_id, l.token, o.revision,
+        o.stream_revision from pass_registration r
+        join guest_link l on l.organization_id = r.organization_id
+        and l.reservation_id = r.reservation_id
         join organization o on o.id = r.organization_id
         where (r.organization_id, r.reservation_id) > (?1, ?2) and o.erased_at is null
         order by r.organization_id, r.reservation_id limit ?3";
     /// Selects an organization with a due push. `?2` lists organizations to skip.
     WAITING = "select r.organization_id from pass_registration r
-        join pass_state s on s.organization_id = r.organization_id and s.reservation_id = r.reservation_id
+        join pass_state s on s.organization_id = r.organization_id
+        and s.reservation_id = r.reservation_id
         join organization o on o.id = r.organization_id
-        where r.told_at < s.changed_at and (r.next_push_at is null or r.next_push_at <= ?1 or r.next_push_at > ?3)
+        where r.told_at < s.changed_at and
+        (r.next_push_at is null or r.next_push_at <= ?1 or r.next_push_at > ?3)
         and not (r.organization_id = any(?2)) and o.erased_at is null
         order by r.organization_id limit 1";
     /// Selects the due pushes of an organization.
-    DUE = "select r.reservation_id, r.device_id, r.push_token, r.attempts, s.changed_at from pass_registration r
-        join pass_state s on s.organization_id = r.organization_id and s.reservation_id = r.reservation_id
+    DUE = "select r.reservation_id, r.device_id, r.push_token, r.attempts, s.changed_at
+        from pass_registration r
+        join pass_state s on s.organization_id = r.organization_id
+        and s.reservation_id = r.reservation_id
         where r.organization_id = ?1 and r.told_at < s.changed_at
         and (r.next_push_at is null or r.next_push_at <= ?2 or r.next_push_at > ?4)
         order by r.reservation_id, r.device_id limit ?3";
@@ -60,7 +66,8 @@ store::statements! {
     NOTIFIED = "update pass_registration set told_at = ?5, attempts = 0, next_push_at = null
         where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
     /// Deletes the registration of a phone whose push token is no longer valid.
-    GONE = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
+    GONE = "delete from pass_registration where organization_id = ?1 and reservation_id = ?2
+        and device_id = ?3 and push_token = ?4";
 }
 
 /// A registered pass, and the revisions of its organization.

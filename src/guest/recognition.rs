@@ -22,14 +22,17 @@ store::statements! {
     /// Selects confirmed stays with the same e-mail address that begin before a stay, the earliest
     /// first.
     EARLIER_STAYS = "select e.doc from record r
-        join record e on e.organization_id = r.organization_id and e.kind = r.kind and e.guest_email = r.guest_email
+        join record e on e.organization_id = r.organization_id and e.kind = r.kind
+        and e.guest_email = r.guest_email
             and e.status = 'confirmed' and e.check_in < r.check_in
-        where r.organization_id = ?1 and r.kind = 'reservation' and r.id = ?2 and e.organization_id = ?1
+        where r.organization_id = ?1 and r.kind = 'reservation' and r.id = ?2
+        and e.organization_id = ?1
         order by e.check_in, e.id limit ?3";
     /// Selects the last report of the platform on a step of a stay that checks an identity.
     IDENTITY = "select p.doc from step_progress p
         join precheck_step s on s.organization_id = p.organization_id and s.id = p.step_id
-        where p.organization_id = ?1 and p.reservation_id = ?2 and s.doc ->> 'stepType' = 'identity_check'
+        where p.organization_id = ?1 and p.reservation_id = ?2
+        and s.doc ->> 'stepType' = 'identity_check'
         order by p.updated_at desc, p.step_id limit 1";
 }
 

@@ -66,25 +66,33 @@ store::statements! {
     COUNT = "select count(*) from precheckin where organization_id = ?1";
     /// Selects a page of submissions, the longest waiting first. The inner query of this statement
     /// and of the statements below reads only an index.
-    PAGE = page!("select reservation_id from precheckin where organization_id = ?1 order by submitted_at, reservation_id limit ?2 offset ?3");
+    PAGE = page!("select reservation_id from precheckin where organization_id = ?1
+        order by submitted_at, reservation_id limit ?2 offset ?3");
     /// Counts the submissions with a status.
-    COUNT_WITH_STATUS = "select count(*) from precheckin where organization_id = ?1 and status = ?2";
+    COUNT_WITH_STATUS = "select count(*) from precheckin where organization_id = ?1 and status = \
+        ?2";
     /// Selects a page of the submissions with a status.
-    PAGE_WITH_STATUS = page!("select reservation_id from precheckin where organization_id = ?1 and status = ?2
+    PAGE_WITH_STATUS = page!("select reservation_id from precheckin where organization_id = ?1
+        and status = ?2
             order by submitted_at, reservation_id limit ?3 offset ?4");
     /// Counts the submissions of stays in the properties `?2`.
-    COUNT_IN_PROPERTIES = "select count(*) from precheckin where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4)";
+    COUNT_IN_PROPERTIES = "select count(*) from precheckin where organization_id = ?1
+        and property_id = any(?2) and (?3 or status = ?4)";
     /// Selects a page of the submissions of stays in the properties `?2`. The inner query is
     /// materialized and sorted afterwards, because SQLite would otherwise read all submissions in
     /// order.
-    PAGE_IN_PROPERTIES = page!("with found as materialized (select reservation_id, submitted_at from precheckin
+    PAGE_IN_PROPERTIES = page!("with found as materialized
+        (select reservation_id, submitted_at from precheckin
                 where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4))
-            select reservation_id from found order by submitted_at, reservation_id limit ?5 offset ?6");
+            select reservation_id from found order by submitted_at, reservation_id
+            limit ?5 offset ?6");
     /// Stores the status of a submission and the decision on it.
-    DECIDE = "update precheckin set status = ?3, doc = ?4 where organization_id = ?1 and reservation_id = ?2";
+    DECIDE = "update precheckin set status = ?3, doc = ?4 where organization_id = ?1
+        and reservation_id = ?2";
     /// Copies the current property of the given reservations to their submissions.
     FOLLOW = "update precheckin set property_id = (select r.property_id from record r
-            where r.organization_id = ?1 and r.kind = 'reservation' and r.id = precheckin.reservation_id)
+            where r.organization_id = ?1 and r.kind = 'reservation'
+            and r.id = precheckin.reservation_id)
         where organization_id = ?1 and reservation_id = any(?2)";
 }
 
@@ -413,51 +421,86 @@ pub(super) fn operations() -> Vec<Operation> {
     let reads = Needs::Permission(Permission::ViewReservations);
     let decides = Needs::Permissions(&[Permission::ViewReservations, Permission::ModifyProperties]);
     vec![
-        Operation::public(LIST_PRECHECKIN_SUBMISSIONS.id(), Method::GET, "/precheckin-submissions", reads)
-            .summary("List what guests handed in before arrival within the caller's reach, the longest waiting first; by status or property if wanted")
-            .tool(
-                "reservations",
-                "List submitted pre-check-ins",
-                "What guests handed in before arrival, the longest waiting first: guest, property, status. Filter with `status`: \
-                    \"in_review\" for what staff has to decide.",
-            )
-            .cached(CacheBasis::Everything)
-            .pages_as(LIST_PRECHECKIN_SUBMISSIONS, PageLimits { default: 50, max: 100 }, list),
-        Operation::public(GET_PRECHECKIN_SUBMISSION.id(), Method::GET, "/reservations/{id}/precheckin", reads)
-            .summary("Read what a reservation's guest handed in before arrival, answers and all")
-            .tool(
-                "reservations",
-                "Read a pre-check-in",
-                "What one guest handed in: the steps with answers in words, files, flags (reasons to look at it), status, `openSteps` (open to the guest \
-                    again). Read it before `approvePrecheckin` or `requestPrecheckinChanges`.",
-            )
-            .not_for_tools(&["language"])
-            .run_as(GET_PRECHECKIN_SUBMISSION, read),
-        Operation::public("approvePrecheckin", Method::POST, "/reservations/{id}/precheckin/approve", decides)
-            .summary("Approve what a guest handed in and is in review")
-            .tool(
-                "reservations",
-                "Approve a pre-check-in",
-                "Approves what a guest handed in; only while it is in review (409 otherwise). To send it back use \
-                    `requestPrecheckinChanges`.",
-            )
-            .idempotent()
-            .touches_stream()
-            .audited(Audits::changes(audited::submission))
-            .run(approve),
-        Operation::public("requestPrecheckinChanges", Method::POST, "/reservations/{id}/precheckin/request-changes", decides)
-            .summary("Send some steps of what is in review, or approved before the check-in time, back to the guest, with a message")
-            .tool(
-                "reservations",
-                "Ask a guest for changes",
-                "Opens steps of a pre-check-in to the guest again, with a message the guest reads; the other steps stay done. Possible in \
-                    review, and for an approved one until the check-in time. Step ids are in `getPrecheckinSubmission`.",
-            )
-            .idempotent()
-            .touches_stream()
-            .rules(|input: NamedSteps, _| Findings::sent(input.issue()))
-            .audited(Audits::changes(audited::submission).recording(&["stepIds"]))
-            .run(request_changes),
+        Operation::public(
+            LIST_PRECHECKIN_SUBMISSIONS.id(),
+            Method::GET,
+            "/precheckin-submissions",
+            reads,
+        )
+        .summary(
+            "List what guests handed in before arrival within the caller's reach, the longest \
+                waiting first; by status or property if wanted",
+        )
+        .tool(
+            "reservations",
+            "List submitted pre-check-ins",
+            "What guests handed in before arrival, the longest waiting first: guest, property, \
+                status. Filter with `status`: \"in_review\" for what staff has to decide.",
+        )
+        .cached(CacheBasis::Everything)
+        .pages_as(
+            LIST_PRECHECKIN_SUBMISSIONS,
+            PageLimits {
+                default: 50,
+                max: 100,
+            },
+            list,
+        ),
+        Operation::public(
+            GET_PRECHECKIN_SUBMISSION.id(),
+            Method::GET,
+            "/reservations/{id}/precheckin",
+            reads,
+        )
+        .summary("Read what a reservation's guest handed in before arrival, answers and all")
+        .tool(
+            "reservations",
+            "Read a pre-check-in",
+            "What one guest handed in: the steps with answers in words, files, flags (reasons to \
+                look at it), status, `openSteps` (open to the guest again). Read it before \
+                `approvePrecheckin` or `requestPrecheckinChanges`.",
+        )
+        .not_for_tools(&["language"])
+        .run_as(GET_PRECHECKIN_SUBMISSION, read),
+        Operation::public(
+            "approvePrecheckin",
+            Method::POST,
+            "/reservations/{id}/precheckin/approve",
+            decides,
+        )
+        .summary("Approve what a guest handed in and is in review")
+        .tool(
+            "reservations",
+            "Approve a pre-check-in",
+            "Approves what a guest handed in; only while it is in review (409 otherwise). To send \
+                it back use `requestPrecheckinChanges`.",
+        )
+        .idempotent()
+        .touches_stream()
+        .audited(Audits::changes(audited::submission))
+        .run(approve),
+        Operation::public(
+            "requestPrecheckinChanges",
+            Method::POST,
+            "/reservations/{id}/precheckin/request-changes",
+            decides,
+        )
+        .summary(
+            "Send some steps of what is in review, or approved before the check-in time, back to \
+                the guest, with a message",
+        )
+        .tool(
+            "reservations",
+            "Ask a guest for changes",
+            "Opens steps of a pre-check-in to the guest again, with a message the guest reads; the \
+                other steps stay done. Possible in review, and for an approved one until the \
+                check-in time. Step ids are in `getPrecheckinSubmission`.",
+        )
+        .idempotent()
+        .touches_stream()
+        .rules(|input: NamedSteps, _| Findings::sent(input.issue()))
+        .audited(Audits::changes(audited::submission).recording(&["stepIds"]))
+        .run(request_changes),
     ]
 }
 
@@ -757,30 +800,65 @@ pub(super) fn follow_reservations(
 
 fn example() -> Value {
     json!({
-        "reservationId": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyId": "0192f0c1-2345-7abc-8def-0123456789ad",
-        "propertyName": "Casa Azul 2-1", "guestName": "Ada Lovelace", "checkIn": "2026-12-11", "status": "changes_requested",
-        "submittedAt": "2026-11-21T09:30:00.000Z", "decidedAt": "2026-11-21T10:05:00.000Z", "decidedBy": "Front desk",
-        "message": "Please tell us the number plate of your car.", "openSteps": ["0192f0c1-2345-7abc-8def-0123456789ac"],
+        "reservationId": "0192f0c1-2345-7abc-8def-0123456789ab",
+        "propertyId": "0192f0c1-2345-7abc-8def-0123456789ad",
+        "propertyName": "Casa Azul 2-1",
+        "guestName": "Ada Lovelace",
+        "checkIn": "2026-12-11",
+        "status": "changes_requested",
+        "submittedAt": "2026-11-21T09:30:00.000Z",
+        "decidedAt": "2026-11-21T10:05:00.000Z",
+        "decidedBy": "Front desk",
+        "message": "Please tell us the number plate of your car.",
+        "openSteps": ["0192f0c1-2345-7abc-8def-0123456789ac"],
     })
 }
 
 fn detailed_example() -> Value {
     let mut example = example();
-    example["steps"] = json!([{
-        "id": "0192f0c1-2345-7abc-8def-0123456789ac", "stepType": "additional_questions", "title": "Your arrival",
-        "isShown": true, "state": "done", "isComplete": true, "isOpen": true,
-        "answers": [{
-            "questionId": "0192f0c1-2345-7abc-8def-0123456789ae", "question": "How will you arrive?", "kind": "single_select",
-            "options": [{ "id": "0192f0c1-2345-7abc-8def-0123456789af", "name": "By car" }], "text": null,
-        }],
-    }, {
-        "id": "0192f0c1-2345-7abc-8def-0123456789b0", "stepType": "identity_check", "title": "Verify your identity",
-        "isShown": true, "state": "action_required", "isComplete": false, "isOpen": true, "answers": null,
-        "progress": { "status": "action_required", "message": "Please take the photo again.", "amountCents": null, "currency": null },
-    }]);
-    example["flags"] = json!([{
-        "stepId": "0192f0c1-2345-7abc-8def-0123456789ac", "kind": "answer", "key": "0192f0c1-2345-7abc-8def-0123456789ae",
-        "message": "“How will you arrive?”: By car",
-    }]);
+    example["steps"] = json!([
+        {
+            "id": "0192f0c1-2345-7abc-8def-0123456789ac",
+            "stepType": "additional_questions",
+            "title": "Your arrival",
+            "isShown": true,
+            "state": "done",
+            "isComplete": true,
+            "isOpen": true,
+            "answers": [
+                {
+                    "questionId": "0192f0c1-2345-7abc-8def-0123456789ae",
+                    "question": "How will you arrive?",
+                    "kind": "single_select",
+                    "options": [{ "id": "0192f0c1-2345-7abc-8def-0123456789af", "name": "By car" }],
+                    "text": null,
+                },
+            ],
+        },
+        {
+            "id": "0192f0c1-2345-7abc-8def-0123456789b0",
+            "stepType": "identity_check",
+            "title": "Verify your identity",
+            "isShown": true,
+            "state": "action_required",
+            "isComplete": false,
+            "isOpen": true,
+            "answers": null,
+            "progress": {
+                "status": "action_required",
+                "message": "Please take the photo again.",
+                "amountCents": null,
+                "currency": null,
+            },
+        },
+    ]);
+    example["flags"] = json!([
+        {
+            "stepId": "0192f0c1-2345-7abc-8def-0123456789ac",
+            "kind": "answer",
+            "key": "0192f0c1-2345-7abc-8def-0123456789ae",
+            "message": "“How will you arrive?”: By car",
+        },
+    ]);
     example
 }

@@ -19,24 +19,32 @@ use super::progress::{self, ProgressReport};
 
 store::statements! {
     /// Selects the guest's answers, and the progress that other systems reported, by step.
-    ANSWERS = "select a.step_id, a.doc, a.saved_at, a.acceptance, false, t.text, a.reservation_id from precheck_answer a
-        left join accepted_text t on t.organization_id = a.organization_id and t.organization_id = ?1
+    ANSWERS = "select a.step_id, a.doc, a.saved_at, a.acceptance, false, t.text, a.reservation_id
+        from precheck_answer a
+        left join accepted_text t on t.organization_id = a.organization_id
+        and t.organization_id = ?1
         and t.sha256 = a.acceptance ->> 'textSha256'
         where a.organization_id = ?1 and a.reservation_id = ?2
-        union all select step_id, doc, updated_at, null, true, null, reservation_id from step_progress
+        union all select step_id, doc, updated_at, null, true, null, reservation_id
+        from step_progress
         where organization_id = ?1 and reservation_id = ?2";
     /// Selects the answers of several stays and the progress that other systems reported, without
     /// the accepted texts.
-    ANSWERS_OF_STAYS = "select step_id, doc, saved_at, acceptance, false, null, reservation_id from precheck_answer
+    ANSWERS_OF_STAYS = "select step_id, doc, saved_at, acceptance, false, null, reservation_id
+        from precheck_answer
         where organization_id = ?1 and reservation_id = any(?2)
-        union all select step_id, doc, updated_at, null, true, null, reservation_id from step_progress
+        union all select step_id, doc, updated_at, null, true, null, reservation_id
+        from step_progress
         where organization_id = ?1 and reservation_id = any(?2)";
     /// Selects the submission of a stay.
-    SUBMISSION = "select status, submitted_at, doc from precheckin where organization_id = ?1 and reservation_id = ?2";
+    SUBMISSION = "select status, submitted_at, doc from precheckin where organization_id = ?1
+        and reservation_id = ?2";
     /// Deletes the answers of deleted reservations.
-    FORGET_ANSWERS = "delete from precheck_answer where organization_id = ?1 and reservation_id = any(?2)";
+    FORGET_ANSWERS = "delete from precheck_answer where organization_id = ?1
+        and reservation_id = any(?2)";
     /// Deletes the submissions of deleted reservations.
-    FORGET_SUBMISSION = "delete from precheckin where organization_id = ?1 and reservation_id = any(?2)";
+    FORGET_SUBMISSION = "delete from precheckin where organization_id = ?1
+        and reservation_id = any(?2)";
 }
 
 /// The data saved for a step.

@@ -27,7 +27,8 @@ store::statements! {
     /// Selects the answered surveys of a stay.
     ANSWERED = "select kind from guest_survey where organization_id = ?1 and reservation_id = ?2";
     /// Stores that a survey of a stay is answered.
-    INSERT_ANSWERED = "insert into guest_survey (organization_id, reservation_id, kind, review_id) values (?1, ?2, ?3, ?4)";
+    INSERT_ANSWERED = "insert into guest_survey (organization_id, reservation_id, kind, review_id)
+        values (?1, ?2, ?3, ?4)";
     /// Deletes the answered surveys of deleted reservations.
     FORGET = "delete from guest_survey where organization_id = ?1 and reservation_id = any(?2)";
 }

@@ -31,7 +31,10 @@ pub(crate) const PREVIEW_TRANSLATION: OperationName<TextPreview> =
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({ "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr" }))]
+#[schemars(example = json!({
+    "propertyId": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "language": "fr",
+}))]
 struct PreviewTranslation {
     /// Id of the text, as a field such as `descriptionId` holds it.
     id: Uuid,
@@ -44,7 +47,12 @@ struct PreviewTranslation {
 
 /// A text as a guest of the property would read it.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(example = json!({ "language": "en", "text": "Welcome to Casa Azul 2-1.", "html": "<p>Welcome to Casa Azul 2-1.</p>", "missing": [] }))]
+#[schemars(example = json!({
+    "language": "en",
+    "text": "Welcome to Casa Azul 2-1.",
+    "html": "<p>Welcome to Casa Azul 2-1.</p>",
+    "missing": [],
+}))]
 pub(crate) struct TextPreview {
     /// Language of the text.
     language: Option<String>,
@@ -78,7 +86,8 @@ pub(super) fn operations() -> Vec<Operation> {
         .tool(
             "translations",
             "Preview a text",
-            "A text as a guest of a property would read it, with values in place of `{{property.name}}` and the like.",
+            "A text as a guest of a property would read it, with values in place of \
+                `{{property.name}}` and the like.",
         )
         .reads()
         .run_as(PREVIEW_TRANSLATION, preview),

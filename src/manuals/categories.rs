@@ -19,10 +19,15 @@ store::statements! {
     CATEGORIES = "select id, title_id, sort_order, created_at, updated_at from manual_category
         where organization_id = ?1 order by sort_order, created_at, id";
     /// Selects a category.
-    CATEGORY = "select id, title_id, sort_order, created_at, updated_at from manual_category where organization_id = ?1 and id = ?2";
+    CATEGORY = "select id, title_id, sort_order, created_at, updated_at from manual_category
+        where organization_id = ?1 and id = ?2";
     /// Inserts or updates a category.
-    PUT_CATEGORY = "insert into manual_category (organization_id, id, title_id, sort_order, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6)
-        on conflict (organization_id, id) do update set title_id = excluded.title_id, sort_order = excluded.sort_order, updated_at = excluded.updated_at";
+    PUT_CATEGORY = "insert into manual_category
+        (organization_id, id, title_id, sort_order, created_at, updated_at)
+        values (?1, ?2, ?3, ?4, ?5, ?6)
+        on conflict (organization_id, id) do update
+        set title_id = excluded.title_id, sort_order = excluded.sort_order,
+        updated_at = excluded.updated_at";
     /// Deletes a category.
     DELETE_CATEGORY = "delete from manual_category where organization_id = ?1 and id = ?2";
 }
@@ -43,8 +48,12 @@ pub(crate) struct StoredCategory {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ManualCategory", example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "title": "Getting in", "titleId": "0192f0c1-2345-7abc-8def-0123456789ac", "sortOrder": 0,
-    "createdAt": "2026-11-21T09:30:00.000Z", "updatedAt": "2026-11-21T09:30:00.000Z",
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "title": "Getting in",
+    "titleId": "0192f0c1-2345-7abc-8def-0123456789ac",
+    "sortOrder": 0,
+    "createdAt": "2026-11-21T09:30:00.000Z",
+    "updatedAt": "2026-11-21T09:30:00.000Z",
 }))]
 pub(crate) struct CategoryView {
     pub id: Uuid,

@@ -91,30 +91,51 @@ impl DeletedObject {
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyGuides, ViewGuides};
     vec![
-        Operation::public(LIST_PORTAL_MANUAL_CATEGORIES.id(), Method::GET, "/portal-manual-categories", Needs::Permission(ViewGuides))
-            .summary("List manual categories in portal order")
-            .tool(
-                "manuals",
-                "List manual categories",
-                "The headings that house manuals are filed under, in the order guests see them: id, title.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run_as(LIST_PORTAL_MANUAL_CATEGORIES, list),
-        Operation::public("createPortalManualCategory", Method::POST, "/portal-manual-categories", Needs::Permission(ModifyGuides))
-            .summary("Create a manual category, after the others")
-            .tool(
-                "manuals",
-                "Create a manual category",
-                "Creates a heading for house manuals, after the others. File a manual under it by `manualCategoryId`.",
-            )
-            .creates()
-            .audited(Audits::makes("manual_category", "title"))
-            .run(create),
-        Operation::public("updatePortalManualCategory", Method::PATCH, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
-            .summary("Rename a manual category")
-            .tool("manuals", "Rename a manual category", "Gives a heading of house manuals another English title.")
-            .audited(Audits::changes(audited::category))
-            .run(rename),
+        Operation::public(
+            LIST_PORTAL_MANUAL_CATEGORIES.id(),
+            Method::GET,
+            "/portal-manual-categories",
+            Needs::Permission(ViewGuides),
+        )
+        .summary("List manual categories in portal order")
+        .tool(
+            "manuals",
+            "List manual categories",
+            "The headings that house manuals are filed under, in the order guests see them: id, \
+                title.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run_as(LIST_PORTAL_MANUAL_CATEGORIES, list),
+        Operation::public(
+            "createPortalManualCategory",
+            Method::POST,
+            "/portal-manual-categories",
+            Needs::Permission(ModifyGuides),
+        )
+        .summary("Create a manual category, after the others")
+        .tool(
+            "manuals",
+            "Create a manual category",
+            "Creates a heading for house manuals, after the others. File a manual under it by \
+                `manualCategoryId`.",
+        )
+        .creates()
+        .audited(Audits::makes("manual_category", "title"))
+        .run(create),
+        Operation::public(
+            "updatePortalManualCategory",
+            Method::PATCH,
+            "/portal-manual-categories/{id}",
+            Needs::Permission(ModifyGuides),
+        )
+        .summary("Rename a manual category")
+        .tool(
+            "manuals",
+            "Rename a manual category",
+            "Gives a heading of house manuals another English title.",
+        )
+        .audited(Audits::changes(audited::category))
+        .run(rename),
         Operation::public(
             "reorderPortalManualCategories",
             Method::POST,
@@ -122,20 +143,30 @@ pub(super) fn operations() -> Vec<Operation> {
             Needs::Permission(ModifyGuides),
         )
         .summary("Give manual categories positions")
-        .tool("manuals", "Order manual categories", "Puts headings of house manuals in the order of `orderedIds`.")
+        .tool(
+            "manuals",
+            "Order manual categories",
+            "Puts headings of house manuals in the order of `orderedIds`.",
+        )
         .idempotent()
         .rules(|input: Reorder, _| Findings::sent(input.issue()))
         .audited(Audits::changes(audited::order))
         .run(reorder),
-        Operation::public("deletePortalManualCategory", Method::DELETE, "/portal-manual-categories/{id}", Needs::Permission(ModifyGuides))
-            .summary("Delete a manual category that no manual is filed under")
-            .tool(
-                "manuals",
-                "Delete a manual category",
-                "Deletes a heading; refused (409) while manuals are filed under it: move them with `updatePortalManual` first.",
-            )
-            .audited(Audits::changes(audited::category))
-            .run(delete),
+        Operation::public(
+            "deletePortalManualCategory",
+            Method::DELETE,
+            "/portal-manual-categories/{id}",
+            Needs::Permission(ModifyGuides),
+        )
+        .summary("Delete a manual category that no manual is filed under")
+        .tool(
+            "manuals",
+            "Delete a manual category",
+            "Deletes a heading; refused (409) while manuals are filed under it: move them with \
+                `updatePortalManual` first.",
+        )
+        .audited(Audits::changes(audited::category))
+        .run(delete),
     ]
 }
 

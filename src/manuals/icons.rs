@@ -67,7 +67,10 @@ const fn default_limit() -> usize {
 
 /// Icons that match, in alphabetical order.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(example = json!({ "items": [{ "name": "house-wifi" }, { "name": "wifi" }], "total": 10 }))]
+#[schemars(example = json!({
+    "items": [{ "name": "house-wifi" }, { "name": "wifi" }],
+    "total": 10,
+}))]
 pub(crate) struct CoverIcons {
     pub items: Vec<CoverIcon>,
     /// Number of icons that match, even those beyond `limit`.
@@ -83,18 +86,27 @@ pub(crate) struct CoverIcon {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public(SEARCH_COVER_ICONS.id(), Method::GET, "/cover-icons", Needs::Credential)
-            .summary("Search icons for the cover of a manual")
-            .tool(
-                "manuals",
-                "Search cover icons",
-                "Names of icons for the cover of a manual, for its field `iconName`. Example: {\"query\": \"wifi\"}",
-            )
-            .cached(CacheBasis::Configuration)
-            .run_as(SEARCH_COVER_ICONS, |_, input: SearchCoverIcons| {
-                let FoundIcons { items, total } = search(input.query.as_deref(), input.limit);
-                Ok(CoverIcons { items: items.into_iter().map(|name| CoverIcon { name }).collect(), total })
-            }),
+        Operation::public(
+            SEARCH_COVER_ICONS.id(),
+            Method::GET,
+            "/cover-icons",
+            Needs::Credential,
+        )
+        .summary("Search icons for the cover of a manual")
+        .tool(
+            "manuals",
+            "Search cover icons",
+            "Names of icons for the cover of a manual, for its field `iconName`. Example: \
+                {\"query\": \"wifi\"}",
+        )
+        .cached(CacheBasis::Configuration)
+        .run_as(SEARCH_COVER_ICONS, |_, input: SearchCoverIcons| {
+            let FoundIcons { items, total } = search(input.query.as_deref(), input.limit);
+            Ok(CoverIcons {
+                items: items.into_iter().map(|name| CoverIcon { name }).collect(),
+                total,
+            })
+        }),
     ]
 }
 
@@ -146,9 +158,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_total_is_counted_before_the_limit(query in "[A-Za-z0-9-]{1,3}", limit in 1..=100_usize) {
+        fn the_total_is_counted_before_the_limit(
+            query in "[A-Za-z0-9-]{1,3}",
+            limit in 1..=100_usize,
+        ) {
             let letters = query.to_ascii_lowercase().into_bytes();
-            let has_them = |name: &&str| name.as_bytes().windows(letters.len()).any(|part| part == letters);
+            let has_them = |name: &&str| {
+                name.as_bytes()
+                    .windows(letters.len())
+                    .any(|part| part == letters)
+            };
             let matching: Vec<&str> = NAMES.iter().copied().filter(has_them).collect();
             let found = search(Some(&query), limit);
             prop_assert_eq!(found.total, matching.len());

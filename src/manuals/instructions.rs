@@ -25,35 +25,48 @@ use crate::scopes::{Coverage, Target, TargetKind};
 
 store::statements! {
     /// Selects the instructions of a scope, in the order of creation.
-    OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction' and lower(doc ->> 'scopeId') = ?2
+    OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction'
+        and lower(doc ->> 'scopeId') = ?2
         order by created_at, id";
     /// Selects the properties, groups and tags with these ids.
     SCOPES = "select kind, id from record
-        where organization_id = ?1 and kind in ('property', 'property_group', 'tag') and id = any(?2)";
+        where organization_id = ?1 and kind in ('property', 'property_group', 'tag')
+        and id = any(?2)";
 }
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("listInstructions", Method::GET, "/instructions", Needs::Permission(Permission::ViewProperties))
-            .summary("List every record of this kind within the caller's reach, by creation")
-            .tool(
-                "manuals",
-                "List instructions",
-                "Instructions that guests read until the day of arrival, each for a property, group or tag (`scopeId`). What they \
-                    read besides are manuals: `listPortalManuals`.",
-            )
-            .cached(cache_basis(RecordKind::Instruction))
-            .run(list)
-            .with_output_schema(|| list_schema(RecordKind::Instruction)),
-        Operation::public("deleteInstruction", Method::DELETE, "/instructions/{id}", Needs::Permission(Permission::ModifyGuides))
-            .summary("Delete an instruction; those after it in its scope move up")
-            .tool(
-                "manuals",
-                "Delete an instruction",
-                "Deletes an instruction for guests for good; those after it move up. Find its id with `listInstructions`.",
-            )
-            .audited(Audits::changes(audited::instruction))
-            .run(delete),
+        Operation::public(
+            "listInstructions",
+            Method::GET,
+            "/instructions",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("List every record of this kind within the caller's reach, by creation")
+        .tool(
+            "manuals",
+            "List instructions",
+            "Instructions that guests read until the day of arrival, each for a property, group or \
+                tag (`scopeId`). What they read besides are manuals: `listPortalManuals`.",
+        )
+        .cached(cache_basis(RecordKind::Instruction))
+        .run(list)
+        .with_output_schema(|| list_schema(RecordKind::Instruction)),
+        Operation::public(
+            "deleteInstruction",
+            Method::DELETE,
+            "/instructions/{id}",
+            Needs::Permission(Permission::ModifyGuides),
+        )
+        .summary("Delete an instruction; those after it in its scope move up")
+        .tool(
+            "manuals",
+            "Delete an instruction",
+            "Deletes an instruction for guests for good; those after it move up. Find its id with \
+                `listInstructions`.",
+        )
+        .audited(Audits::changes(audited::instruction))
+        .run(delete),
     ]
 }
 

@@ -181,9 +181,18 @@ impl Creatable for ManualFields {
 
     fn example() -> Value {
         json!({
-            "nickname": "Wi-Fi", "title": "Wi-Fi", "description": "Network **Casa Azul**, password on the router.", "iconName": "wifi",
+            "nickname": "Wi-Fi",
+            "title": "Wi-Fi",
+            "description": "Network **Casa Azul**, password on the router.",
+            "iconName": "wifi",
             "isActive": true,
-            "visibilityRules": [{ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 }],
+            "visibilityRules": [
+                {
+                    "ruleCategory": "relative_date",
+                    "startDateRelativeType": "before_check_in",
+                    "daysBefore": 2,
+                },
+            ],
         })
     }
 }

@@ -112,15 +112,22 @@ fn add_to_example(schema: &mut Schema, fields: &[(&str, Value)]) {
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyGuides, ViewGuides};
     vec![
-        Operation::public(LIST_PORTAL_MANUALS.id(), Method::GET, "/portal-manuals", Needs::Permission(ViewGuides))
-            .summary("List manuals by nickname")
-            .tool(
-                "manuals",
-                "List manuals",
-                "House manuals by internal nickname: cover, category, `visibilityRules`, ids of title and body. Filter by name or by direct assignment; for all that reach one flat use `listPortalManualsByProperty`.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run_as(LIST_PORTAL_MANUALS, list),
+        Operation::public(
+            LIST_PORTAL_MANUALS.id(),
+            Method::GET,
+            "/portal-manuals",
+            Needs::Permission(ViewGuides),
+        )
+        .summary("List manuals by nickname")
+        .tool(
+            "manuals",
+            "List manuals",
+            "House manuals by internal nickname: cover, category, `visibilityRules`, ids of title \
+                and body. Filter by name or by direct assignment; for all that reach one flat use \
+                `listPortalManualsByProperty`.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run_as(LIST_PORTAL_MANUALS, list),
         Operation::public(
             LIST_PORTAL_MANUALS_BY_PROPERTY.id(),
             Method::GET,
@@ -131,44 +138,63 @@ pub(super) fn operations() -> Vec<Operation> {
         .tool(
             "manuals",
             "List a property's manuals",
-            "Every manual that reaches a property, directly or by its group, tags or portal, in the order its guests see them; \
-                inactive ones too.",
+            "Every manual that reaches a property, directly or by its group, tags or portal, in \
+                the order its guests see them; inactive ones too.",
         )
         .cached(CacheBasis::Configuration)
         .run_as(LIST_PORTAL_MANUALS_BY_PROPERTY, list_of_property),
-        Operation::public("getPortalManual", Method::GET, "/portal-manuals/{id}", Needs::Permission(ViewGuides))
-            .summary("Read a manual as the list shows it")
-            .tool(
-                "manuals",
-                "Read a manual",
-                "One house manual: cover, category, `visibilityRules`, ids of title and body (`listTranslationEntries` reads those texts). What it is assigned to says `listEntityScopes`. Find its id with `search`.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run(get),
-        Operation::public("createPortalManual", Method::POST, "/portal-manuals", Needs::Permission(ModifyGuides))
-            .summary("Create a manual")
-            .tool(
-                "manuals",
-                "Create a manual",
-                "Creates something guests can read during their stay. Guests see it once `isActive` is true and `addEntityScopes` \
-                    (entityType manual) assigns it. Example: {\"nickname\": \"Wi-Fi\", \"title\": \"Wi-Fi\", \"description\": \
-                    \"Network **casa**\", \"iconName\": \"wifi\", \"isActive\": true}",
-            )
-            .creates()
-            .rules(|input: Create<ManualFields>, wrong| rules_of_new(input.0, wrong))
-            .audited(Audits::makes("manual", "nickname").recording(&["propertyId"]))
-            .run(create),
-        Operation::public("updatePortalManual", Method::PATCH, "/portal-manuals/{id}", Needs::Permission(ModifyGuides))
-            .summary("Change fields of a manual")
-            .tool(
-                "manuals",
-                "Change a manual",
-                "Changes fields of a manual; returns it. When guests see it: `visibilityRules`, which replaces all rules. Title \
-                    and body are changed by `setTranslationEntry` on `titleId`, `descriptionId`.",
-            )
-            .rules(|input: Update<ManualFields>, _| rules_of_change(&input.data))
-            .audited(Audits::changes(audited::manual))
-            .run(update),
+        Operation::public(
+            "getPortalManual",
+            Method::GET,
+            "/portal-manuals/{id}",
+            Needs::Permission(ViewGuides),
+        )
+        .summary("Read a manual as the list shows it")
+        .tool(
+            "manuals",
+            "Read a manual",
+            "One house manual: cover, category, `visibilityRules`, ids of title and body \
+                (`listTranslationEntries` reads those texts). What it is assigned to says \
+                `listEntityScopes`. Find its id with `search`.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run(get),
+        Operation::public(
+            "createPortalManual",
+            Method::POST,
+            "/portal-manuals",
+            Needs::Permission(ModifyGuides),
+        )
+        .summary("Create a manual")
+        .tool(
+            "manuals",
+            "Create a manual",
+            "Creates something guests can read during their stay. Guests see it once `isActive` is \
+                true and `addEntityScopes` (entityType manual) assigns it. Example: {\"nickname\": \
+                \"Wi-Fi\", \"title\": \"Wi-Fi\", \"description\": \"Network **casa**\", \
+                \"iconName\": \"wifi\", \"isActive\": true}",
+        )
+        .creates()
+        .rules(|input: Create<ManualFields>, wrong| rules_of_new(input.0, wrong))
+        .audited(Audits::makes("manual", "nickname").recording(&["propertyId"]))
+        .run(create),
+        Operation::public(
+            "updatePortalManual",
+            Method::PATCH,
+            "/portal-manuals/{id}",
+            Needs::Permission(ModifyGuides),
+        )
+        .summary("Change fields of a manual")
+        .tool(
+            "manuals",
+            "Change a manual",
+            "Changes fields of a manual; returns it. When guests see it: `visibilityRules`, which \
+                replaces all rules. Title and body are changed by `setTranslationEntry` on \
+                `titleId`, `descriptionId`.",
+        )
+        .rules(|input: Update<ManualFields>, _| rules_of_change(&input.data))
+        .audited(Audits::changes(audited::manual))
+        .run(update),
     ]
 }
 

@@ -94,11 +94,17 @@ const fn default_page() -> u32 {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "items": [{
-        "imageUrl": "https://images.example.com/photo?w=1080", "thumbnailUrl": "https://images.example.com/photo?w=400",
-        "description": "White houses by the sea", "photographerName": "Ada L", "photographerUrl": "https://photos.example.com/@ada"
-    }],
-    "total": 133, "totalPages": 7
+    "items": [
+        {
+            "imageUrl": "https://images.example.com/photo?w=1080",
+            "thumbnailUrl": "https://images.example.com/photo?w=400",
+            "description": "White houses by the sea",
+            "photographerName": "Ada L",
+            "photographerUrl": "https://photos.example.com/@ada",
+        },
+    ],
+    "total": 133,
+    "totalPages": 7,
 }))]
 pub(crate) struct FoundPhotos {
     pub items: Vec<StockPhoto>,
@@ -229,16 +235,21 @@ fn reason(error: reqwest::Error) -> String {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public(SEARCH_STOCK_PHOTOS.id(), Method::GET, "/stock-photos", Needs::Credential)
-            .summary("Search stock photos for the cover of a manual")
-            .tool(
-                "manuals",
-                "Search stock photos",
-                "Photos for the cover of a manual from a stock library; put `imageUrl` of one into the manual. For an \
-                    icon use `searchCoverIcons`. Returns {items, total, totalPages}.",
-            )
-            .offered_where(|app_state| app_state.extension::<StockPhotos>().is_some())
-            .asks_as(SEARCH_STOCK_PHOTOS, search),
+        Operation::public(
+            SEARCH_STOCK_PHOTOS.id(),
+            Method::GET,
+            "/stock-photos",
+            Needs::Credential,
+        )
+        .summary("Search stock photos for the cover of a manual")
+        .tool(
+            "manuals",
+            "Search stock photos",
+            "Photos for the cover of a manual from a stock library; put `imageUrl` of one into the \
+                manual. For an icon use `searchCoverIcons`. Returns {items, total, totalPages}.",
+        )
+        .offered_where(|app_state| app_state.extension::<StockPhotos>().is_some())
+        .asks_as(SEARCH_STOCK_PHOTOS, search),
     ]
 }
 
@@ -260,9 +271,22 @@ mod tests {
     fn unused_fields_of_a_photo_page_are_ignored() {
         let photo = |description: Option<&str>, alternative: Option<&str>| {
             json!({
-                "id": "x", "description": description, "alt_description": alternative, "likes": 5,
-                "urls": { "raw": "https://i.example/raw", "regular": "https://i.example/regular", "small": "https://i.example/small" },
-                "user": { "name": "Ada", "links": { "html": "https://p.example/@ada", "self": "https://api.p.example/ada" } },
+                "id": "x",
+                "description": description,
+                "alt_description": alternative,
+                "likes": 5,
+                "urls": {
+                    "raw": "https://i.example/raw",
+                    "regular": "https://i.example/regular",
+                    "small": "https://i.example/small",
+                },
+                "user": {
+                    "name": "Ada",
+                    "links": {
+                        "html": "https://p.example/@ada",
+                        "self": "https://api.p.example/ada",
+                    },
+                },
             })
         };
         let photos = [
@@ -276,8 +300,11 @@ mod tests {
         let found = serde_json::to_value(FoundPhotos::from(page)).unwrap();
         let item = |description: Option<&str>| {
             json!({
-                "imageUrl": "https://i.example/regular", "thumbnailUrl": "https://i.example/small", "description": description,
-                "photographerName": "Ada", "photographerUrl": "https://p.example/@ada",
+                "imageUrl": "https://i.example/regular",
+                "thumbnailUrl": "https://i.example/small",
+                "description": description,
+                "photographerName": "Ada",
+                "photographerUrl": "https://p.example/@ada",
             })
         };
         let items = [item(Some("Sea")), item(Some("blue water")), item(None)];

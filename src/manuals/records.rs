@@ -18,20 +18,26 @@ store::statements! {
     MANUAL = "select doc from manual where organization_id = ?1 and id = ?2";
     /// Selects all manuals in the order of nicknames, each with the address of its cover image.
     MANUALS = "select m.doc, i.doc ->> 'url' from manual m
-        left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
+        left join record i on i.organization_id = m.organization_id and i.kind = 'image'
+        and i.id = m.image_id
         where m.organization_id = ?1 order by m.nickname_key, m.created_at, m.id";
     /// Selects the manuals with the given ids in the order of creation, each with the address of
     /// its cover image.
     AMONG = "select m.doc, i.doc ->> 'url' from manual m
-        left join record i on i.organization_id = m.organization_id and i.kind = 'image' and i.id = m.image_id
+        left join record i on i.organization_id = m.organization_id and i.kind = 'image'
+        and i.id = m.image_id
         where m.organization_id = ?1 and m.id = any(?2) order by m.created_at, m.id";
     /// Selects the ids of all manuals that are filed under a category.
-    FILED = "select category_id, id from manual where organization_id = ?1 and category_id is not null";
+    FILED = "select category_id, id from manual where organization_id = ?1
+        and category_id is not null";
     /// Inserts or updates a manual.
-    PUT_MANUAL = "insert into manual (organization_id, id, nickname_key, category_id, image_id, is_active, created_at, updated_at, doc)
+    PUT_MANUAL = "insert into manual (organization_id, id, nickname_key, category_id, image_id,
+        is_active, created_at, updated_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-        on conflict (organization_id, id) do update set nickname_key = excluded.nickname_key, category_id = excluded.category_id,
-        image_id = excluded.image_id, is_active = excluded.is_active, updated_at = excluded.updated_at, doc = excluded.doc";
+        on conflict (organization_id, id) do update
+        set nickname_key = excluded.nickname_key, category_id = excluded.category_id,
+        image_id = excluded.image_id, is_active = excluded.is_active,
+        updated_at = excluded.updated_at, doc = excluded.doc";
 }
 
 /// The value of `record_link.from_kind` for links from manuals to records.

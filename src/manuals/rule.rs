@@ -370,7 +370,15 @@ mod tests {
 
     #[test]
     fn every_fault_of_a_rule_is_reported_by_path() {
-        let only_selected = |sources: Value| json!([{ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": sources }]);
+        let only_selected = |sources: Value| {
+            json!([
+                {
+                    "ruleCategory": "booking_source",
+                    "sourceRuleType": "only_selected",
+                    "includedBookingSources": sources,
+                },
+            ])
+        };
         for sources in [json!(null), json!([])] {
             assert_eq!(
                 faults(only_selected(sources)),
@@ -380,10 +388,18 @@ mod tests {
         assert_eq!(faults(only_selected(json!(["direct"]))), [""; 0]);
         let several = json!([
             { "ruleCategory": "relative_date", "daysBefore": 2 },
-            { "ruleCategory": "seasonal", "seasonalWindows": [
-                { "startDate": "2026-01-01", "endDate": "2026-01-01" }, { "startDate": "2026-01-02", "endDate": "2026-01-01" },
-            ] },
-            { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 4, "lengthOfStayToDays": 3 },
+            {
+                "ruleCategory": "seasonal",
+                "seasonalWindows": [
+                    { "startDate": "2026-01-01", "endDate": "2026-01-01" },
+                    { "startDate": "2026-01-02", "endDate": "2026-01-01" },
+                ],
+            },
+            {
+                "ruleCategory": "length_of_stay",
+                "lengthOfStayFromDays": 4,
+                "lengthOfStayToDays": 3,
+            },
             { "ruleCategory": "length_of_stay" },
         ]);
         let expected = [
@@ -455,8 +471,19 @@ mod tests {
     #[test]
     fn a_rule_keeps_the_fields_of_its_category() {
         let sent = json!([
-            { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 3, "daysBefore": "soon", "sourceRuleType": 5, "seasonalWindows": {} },
-            { "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": null, "verificationStatuses": null },
+            {
+                "ruleCategory": "length_of_stay",
+                "lengthOfStayFromDays": 3,
+                "daysBefore": "soon",
+                "sourceRuleType": 5,
+                "seasonalWindows": {},
+            },
+            {
+                "ruleCategory": "relative_date",
+                "startDateRelativeType": "before_check_in",
+                "daysBefore": null,
+                "verificationStatuses": null,
+            },
         ]);
         let kept = json!([
             { "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 3 },

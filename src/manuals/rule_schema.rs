@@ -59,58 +59,84 @@ impl RuleCategory {
             json!({ "type": "string", "enum": anchors })
         };
         let unit = || json!({ "type": "string", "enum": ["day", "hour"] });
-        let channels = || json!({ "type": "array", "maxItems": MAX_ITEMS, "items": { "type": "string", "minLength": 1, "maxLength": 200 } });
+        let channels = || {
+            json!({
+                "type": "array",
+                "maxItems": MAX_ITEMS,
+                "items": { "type": "string", "minLength": 1, "maxLength": 200 },
+            })
+        };
         match self {
             Self::RelativeDate => vec![
                 (
                     "startDateRelativeType",
                     anchor(),
-                    "Moment that the start counts from, in the property's time zone: `…_time` is that moment itself. Left out or null: no start, \
-                        and then there must be an `endDateRelativeType`.",
+                    "Moment that the start counts from, in the property's time zone: `…_time` is \
+                        that moment itself. Left out or null: no start, and then there must be an \
+                        `endDateRelativeType`.",
                 ),
                 (
                     "daysBefore",
                     number(),
-                    "Units that the start is away from its moment: earlier for `before_…`, later for `after_…`, none for `…_time`. Default 0.",
+                    "Units that the start is away from its moment: earlier for `before_…`, later \
+                        for `after_…`, none for `…_time`. Default 0.",
                 ),
                 (
                     "daysBeforeTimeUnit",
                     unit(),
-                    "Unit of `daysBefore`, `day` by default. A day is the same time by the property's clocks on another date, an hour one that passes.",
+                    "Unit of `daysBefore`, `day` by default. A day is the same time by the \
+                        property's clocks on another date, an hour one that passes.",
                 ),
                 (
                     "endDateRelativeType",
                     anchor(),
-                    "Moment that the end counts from, in the property's time zone: `…_time` is that moment itself. Left out or null: no end, and \
-                        then there must be a `startDateRelativeType`.",
+                    "Moment that the end counts from, in the property's time zone: `…_time` is \
+                        that moment itself. Left out or null: no end, and then there must be a \
+                        `startDateRelativeType`.",
                 ),
                 (
                     "daysAfter",
                     number(),
-                    "Units that the end is away from its moment: earlier for `before_…`, later for `after_…`, none for `…_time`. Default 0.",
+                    "Units that the end is away from its moment: earlier for `before_…`, later for \
+                        `after_…`, none for `…_time`. Default 0.",
                 ),
                 (
                     "daysAfterTimeUnit",
                     unit(),
-                    "Unit of `daysAfter`, `day` by default. A day is the same time by the property's clocks on another date, an hour one that passes.",
+                    "Unit of `daysAfter`, `day` by default. A day is the same time by the \
+                        property's clocks on another date, an hour one that passes.",
                 ),
             ],
             Self::Seasonal => {
-                let date = |description: &str| json!({ "type": "string", "format": "date", "description": description });
+                let date = |description: &str| {
+                    json!({
+                        "type": "string",
+                        "format": "date",
+                        "description": description,
+                    })
+                };
                 let window = json!({
                     "type": "object",
                     "properties": {
-                        "startDate": date("The first night of the season, included. It is not after `endDate`, unless the season is yearly."),
+                        "startDate": date("The first night of the season, included. It is not \
+                            after `endDate`, unless the season is yearly."),
                         "endDate": date("The last night of the season, included."),
                         "isYearly": {
-                            "type": "boolean", "default": false,
-                            "description": "Whether the season returns every year. Month and day count then, and it may run over the end of the year.",
+                            "type": "boolean",
+                            "default": false,
+                            "description": "Whether the season returns every year. Month and day \
+                                count then, and it may run over the end of the year.",
                         },
                     },
                     "required": ["startDate", "endDate"],
                     "additionalProperties": false,
                 });
-                let windows = json!({ "type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": window });
+                let windows = json!({
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MAX_ITEMS,
+                    "items": window,
+                });
                 vec![(
                     "seasonalWindows",
                     windows,
@@ -121,35 +147,45 @@ impl RuleCategory {
                 (
                     "lengthOfStayFromDays",
                     number(),
-                    "Shortest stay in nights, not above `lengthOfStayToDays`. Left out or null: no bound.",
+                    "Shortest stay in nights, not above `lengthOfStayToDays`. Left out or null: no \
+                        bound.",
                 ),
                 (
                     "lengthOfStayToDays",
                     number(),
-                    "Longest stay in nights, not below `lengthOfStayFromDays`. Left out or null: no bound.",
+                    "Longest stay in nights, not below `lengthOfStayFromDays`. Left out or null: \
+                        no bound.",
                 ),
             ],
             Self::BookingSource => vec![
                 (
                     "sourceRuleType",
                     json!({ "type": "string", "enum": ["only_selected", "all_except_selected"] }),
-                    "Which list counts: `only_selected` shows the manual for `includedBookingSources` alone, `all_except_selected` for all but \
+                    "Which list counts: `only_selected` shows the manual for \
+                        `includedBookingSources` alone, `all_except_selected` for all but \
                         `excludedBookingSources`.",
                 ),
                 (
                     "includedBookingSources",
                     channels(),
-                    "Booking channels, such as `direct`, whose guests see the manual: at least one for `only_selected`.",
+                    "Booking channels, such as `direct`, whose guests see the manual: at least one \
+                        for `only_selected`.",
                 ),
                 (
                     "excludedBookingSources",
                     channels(),
-                    "Booking channels, such as `direct`, whose guests do not see the manual. May be empty.",
+                    "Booking channels, such as `direct`, whose guests do not see the manual. May \
+                        be empty.",
                 ),
             ],
             Self::VerificationStatus => {
                 let status = json!({ "type": "string", "enum": VerificationStatus::VARIANTS });
-                let statuses = json!({ "type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": status });
+                let statuses = json!({
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MAX_ITEMS,
+                    "items": status,
+                });
                 vec![(
                     "verificationStatuses",
                     statuses,
@@ -161,7 +197,11 @@ impl RuleCategory {
 
     /// Returns the JSON Schema of a rule of this category.
     fn schema(self) -> Schema {
-        let tag = json!({ "type": "string", "const": self.as_ref(), "description": "What the rule looks at, which decides what is read of it." });
+        let tag = json!({
+            "type": "string",
+            "const": self.as_ref(),
+            "description": "What the rule looks at, which decides what is read of it.",
+        });
         let mut fields = Map::from_iter([("ruleCategory".to_owned(), tag)]);
         for (name, mut schema, description) in self.fields() {
             schema["description"] = description.into();
@@ -235,7 +275,13 @@ impl JsonSchema for VisibilityRule {
         let mapping: Map<String, Value> = shapes.iter().filter_map(entry).collect();
         let mut schema = schemars::json_schema!({
             "oneOf": shapes.iter().map(|(_, schema)| schema).collect::<Vec<_>>(),
-            "examples": [{ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 2 }],
+            "examples": [
+                {
+                    "ruleCategory": "relative_date",
+                    "startDateRelativeType": "before_check_in",
+                    "daysBefore": 2,
+                },
+            ],
         });
         if !mapping.is_empty() {
             schema.insert(

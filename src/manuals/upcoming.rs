@@ -102,9 +102,17 @@ mod tests {
 
     #[test]
     fn a_manual_hidden_by_another_rule_is_not_upcoming() {
-        let later = json!({ "ruleCategory": "relative_date", "startDateRelativeType": "before_check_in", "daysBefore": 1 });
+        let later = json!({
+            "ruleCategory": "relative_date",
+            "startDateRelativeType": "before_check_in",
+            "daysBefore": 1,
+        });
         let short = json!({ "ruleCategory": "length_of_stay", "lengthOfStayToDays": 2 });
-        let over = json!({ "ruleCategory": "relative_date", "endDateRelativeType": "before_check_in", "daysAfter": 3 });
+        let over = json!({
+            "ruleCategory": "relative_date",
+            "endDateRelativeType": "before_check_in",
+            "daysAfter": 3,
+        });
         let at = "2026-03-20T12:00:00Z".parse().unwrap();
         let start: Timestamp = "2026-03-26T14:00:00Z".parse().unwrap();
         for (shown, nights, expected) in [
@@ -140,16 +148,27 @@ mod tests {
         fn the_time_a_manual_is_shown_from_agrees_with_its_rules(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
             (end, after) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
-            is_by_hour: bool, most in prop::option::of(0..9_u32), nights in 0..9_i64, has_times: bool, hours in -200..400_i64,
+            is_by_hour: bool,
+            most in prop::option::of(0..9_u32),
+            nights in 0..9_i64,
+            has_times: bool,
+            hours in -200..400_i64,
         ) {
             let unit = if is_by_hour { "hour" } else { "day" };
             let mut shown = vec![json!({
-                "ruleCategory": "relative_date", "startDateRelativeType": start, "daysBefore": before, "daysBeforeTimeUnit": unit,
-                "endDateRelativeType": end, "daysAfter": after,
+                "ruleCategory": "relative_date",
+                "startDateRelativeType": start,
+                "daysBefore": before,
+                "daysBeforeTimeUnit": unit,
+                "endDateRelativeType": end,
+                "daysAfter": after,
             })];
-            shown.extend(most.map(|most| json!({ "ruleCategory": "length_of_stay", "lengthOfStayToDays": most })));
+            shown.extend(most.map(
+                |most| json!({ "ruleCategory": "length_of_stay", "lengthOfStayToDays": most }),
+            ));
             let (rules, stay) = (rules(json!(shown)), stay(nights, has_times));
-            let at = "2026-03-27T14:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(hours);
+            let at = "2026-03-27T14:00:00Z".parse::<Timestamp>().unwrap()
+                + SignedDuration::from_hours(hours);
             let is_shown = |at: Timestamp| decide(&rules, &stay, at).is_shown();
             match shown_from(&rules, &stay, at) {
                 Some(from) => {
@@ -174,21 +193,37 @@ mod tests {
         fn no_decision_changes_before_the_returned_moment(
             (start, before) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
             (end, after) in (prop::option::of(prop::sample::select(ANCHORS.to_vec())), 0..5_u32),
-            is_by_hour: bool, nights in 0..9_i64, has_times: bool, hours in -200..400_i64, part in 0..1_000,
+            is_by_hour: bool,
+            nights in 0..9_i64,
+            has_times: bool,
+            hours in -200..400_i64,
+            part in 0..1_000,
         ) {
             let unit = if is_by_hour { "hour" } else { "day" };
-            let rules = rules(json!([{
-                "ruleCategory": "relative_date", "startDateRelativeType": start, "daysBefore": before, "daysBeforeTimeUnit": unit,
-                "endDateRelativeType": end, "daysAfter": after,
-            }]));
+            let rules = rules(json!([
+                {
+                    "ruleCategory": "relative_date",
+                    "startDateRelativeType": start,
+                    "daysBefore": before,
+                    "daysBeforeTimeUnit": unit,
+                    "endDateRelativeType": end,
+                    "daysAfter": after,
+                },
+            ]));
             let stay = stay(nights, has_times);
-            let at = "2026-03-27T14:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(hours);
-            let reported = |at: Timestamp| (decide(&rules, &stay, at), shown_from(&rules, &stay, at));
-            let until = changes_at(&rules, &stay, at).unwrap_or(at + SignedDuration::from_hours(4_000));
+            let at = "2026-03-27T14:00:00Z".parse::<Timestamp>().unwrap()
+                + SignedDuration::from_hours(hours);
+            let reported =
+                |at: Timestamp| (decide(&rules, &stay, at), shown_from(&rules, &stay, at));
+            let until =
+                changes_at(&rules, &stay, at).unwrap_or(at + SignedDuration::from_hours(4_000));
             prop_assert!(at < until);
             let between = at + until.duration_since(at) * part / 1_000;
             prop_assert_eq!(reported(at), reported(between));
-            prop_assert_eq!(reported(at), reported(until - SignedDuration::from_nanos(1)));
+            prop_assert_eq!(
+                reported(at),
+                reported(until - SignedDuration::from_nanos(1))
+            );
         }
     }
 }

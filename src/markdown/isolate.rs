@@ -282,7 +282,8 @@ mod tests {
                 "<p>קוד <code>*12#</code> &amp; <a href=\"/a-1\">5-6</a></p>".into(),
                 None
             ),
-            "<p>קוד <code><bdi dir=\"ltr\">*12#</bdi></code> &amp; <a href=\"/a-1\"><bdi dir=\"ltr\">5-6</bdi></a></p>"
+            "<p>קוד <code><bdi dir=\"ltr\">*12#</bdi></code> &amp; <a href=\"/a-1\"><bdi \
+                dir=\"ltr\">5-6</bdi></a></p>"
         );
     }
 

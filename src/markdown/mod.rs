@@ -480,9 +480,9 @@ mod tests {
         let list = html("- [ ] Close the windows\n- [x] Take the keys\n- [ ] 2").unwrap();
         assert_eq!(
             list.trim(),
-            "<ul>\n<li><label><input type=\"checkbox\"> Close the windows</label></li>\n\
-             <li><label><input type=\"checkbox\" checked> Take the keys</label></li>\n\
-             <li><label><input type=\"checkbox\"> 2</label></li>\n</ul>"
+            "<ul>\n<li><label><input type=\"checkbox\"> Close the \
+                windows</label></li>\n<li><label><input type=\"checkbox\" checked> Take the \
+                keys</label></li>\n<li><label><input type=\"checkbox\"> 2</label></li>\n</ul>"
         );
         assert!(
             !html("<input type=\"text\" name=x>Hello \u{e0f0}")
@@ -539,7 +539,12 @@ mod tests {
     proptest! {
         #[test]
         fn rendered_text_never_contains_a_script(text: String) {
-            prop_assert!(!html(&text).unwrap_or_default().to_lowercase().contains("<script"));
+            prop_assert!(
+                !html(&text)
+                    .unwrap_or_default()
+                    .to_lowercase()
+                    .contains("<script")
+            );
         }
     }
 }

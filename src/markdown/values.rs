@@ -204,8 +204,14 @@ mod tests {
         #[test]
         fn a_value_in_markdown_is_not_formatted(value in "[ -~]{1,20}") {
             let value = format!("x{}", value.trim_end());
-            let rendered = to_html(&format!("Code: {}", escaped_value("Code: ", &value)), None).unwrap();
-            prop_assert!(!rendered.contains("<em>") && !rendered.contains("<strong>") && !rendered.contains("<code>"), "{rendered}");
+            let rendered =
+                to_html(&format!("Code: {}", escaped_value("Code: ", &value)), None).unwrap();
+            prop_assert!(
+                !rendered.contains("<em>")
+                    && !rendered.contains("<strong>")
+                    && !rendered.contains("<code>"),
+                "{rendered}"
+            );
         }
     }
 }

@@ -199,14 +199,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn form_encoded_basic_credentials_read_back(client in "[^\\p{Cc}\u{fffd}]{1,20}", secret in "[^\\p{Cc}\u{fffd}]{1,20}") {
-            let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        fn form_encoded_basic_credentials_read_back(
+            client in "[^\\p{Cc}\u{fffd}]{1,20}",
+            secret in "[^\\p{Cc}\u{fffd}]{1,20}",
+        ) {
+            let encoded =
+                |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
             let header = header(&format!("{}:{}", encoded(&client), encoded(&secret)));
             prop_assert_eq!(basic(&header), Some((client, secret)));
         }
 
         #[test]
-        fn parsing_an_authorization_header_never_panics(text in ".{0,60}", bytes in any::<Vec<u8>>()) {
+        fn parsing_an_authorization_header_never_panics(
+            text in ".{0,60}",
+            bytes in any::<Vec<u8>>(),
+        ) {
             basic(&text);
             basic(&format!("basic {}", BASE64_STANDARD.encode(bytes)));
         }

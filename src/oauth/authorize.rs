@@ -433,7 +433,10 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_an_authorization_request_never_panics(query in ".{0,200}") {
-            let _ = parse_request(&OauthParameters::from_query(Some(&query)), "https://x.example");
+            let _ = parse_request(
+                &OauthParameters::from_query(Some(&query)),
+                "https://x.example",
+            );
         }
     }
 }

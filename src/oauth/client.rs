@@ -16,12 +16,15 @@ use crate::platform::OauthApp;
 
 store::statements! {
     /// An app without a metadata document, by its id.
-    BY_ID = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until, doc from oauth_app
+    BY_ID = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until, doc
+        from oauth_app
         where id = ?1 and document_url is null";
     /// An app by the address of its document.
-    BY_DOCUMENT = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until, doc from oauth_app where document_url = ?1";
+    BY_DOCUMENT = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until,
+        doc from oauth_app where document_url = ?1";
     /// Locks an app against deletion until the transaction ends.
-    HOLD = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null for key share";
+    HOLD = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2
+        and o.erased_at is null for key share";
 }
 
 /// Maximum length of the address of a metadata document, in bytes.
@@ -235,7 +238,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_document_client_id_is_kept_as_sent(text in prop_oneof!["https://[a-z.]{1,9}/[a-z/.%2#?:@]{0,9}", any::<String>()]) {
+        fn a_document_client_id_is_kept_as_sent(
+            text in prop_oneof!["https://[a-z.]{1,9}/[a-z/.%2#?:@]{0,9}", any::<String>()],
+        ) {
             if let Some(ClientId::Document(url)) = ClientId::parse(&text) {
                 prop_assert_eq!(url.as_str(), text);
             }

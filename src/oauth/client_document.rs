@@ -24,8 +24,10 @@ use crate::platform::OauthApp;
 
 store::statements! {
     /// Stores the content of a client's metadata document, and replaces the earlier content.
-    KEEP = "insert into oauth_app (id, created_at, updated_at, doc, document_url, idle_since) values (?1, ?2, ?2, ?3, ?4, ?2)
-        on conflict (document_url) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = excluded.idle_since";
+    KEEP = "insert into oauth_app (id, created_at, updated_at, doc, document_url, idle_since)
+        values (?1, ?2, ?2, ?3, ?4, ?2)
+        on conflict (document_url) do update set updated_at = excluded.updated_at,
+        doc = excluded.doc, idle_since = excluded.idle_since";
 }
 
 /// Deadline for fetching a document, from name resolution to the last byte.
@@ -217,7 +219,8 @@ pub(super) async fn fetch_client(
     {
         Ok(about) => about,
         Err(reason) => {
-            tracing::info!(client = %url, organization = %on_behalf_of.id, reason, "cannot use the metadata document of an OAuth client");
+            tracing::info!(client = %url, organization = %on_behalf_of.id, reason, "cannot use the \
+                metadata document of an OAuth client");
             return Ok(None);
         }
     };
@@ -246,7 +249,11 @@ mod tests {
     fn a_document_is_valid_only_for_its_own_url() {
         let url = Url::parse("https://app.example/client.json").unwrap();
         let document = |client_id: &str, method: &str| {
-            let document = json!({ "client_id": client_id, "redirect_uris": ["https://app.example/cb"], "token_endpoint_auth_method": method });
+            let document = json!({
+                "client_id": client_id,
+                "redirect_uris": ["https://app.example/cb"],
+                "token_endpoint_auth_method": method,
+            });
             parse(document.to_string().as_bytes(), &url)
         };
         assert!(document(url.as_str(), "none").is_ok());

@@ -66,7 +66,12 @@ impl ClientMetadata {
         let Some(method) = &self.token_endpoint_auth_method else {
             return Ok(ClientAuthMethod::ClientSecretBasic);
         };
-        method.parse().map_err(|_| invalid_metadata("token_endpoint_auth_method must be none, client_secret_basic or client_secret_post."))
+        method.parse().map_err(|_| {
+            invalid_metadata(
+                "token_endpoint_auth_method must be none, client_secret_basic or \
+                    client_secret_post.",
+            )
+        })
     }
 
     /// Returns whether the authentication method of a metadata document is `none` or absent. A
@@ -83,7 +88,9 @@ impl ClientMetadata {
         if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
             return Err(OauthError::new(
                 OauthErrorCode::InvalidRedirectUri,
-                "Each redirect URI must be https, http on a loopback address, or of an app's own scheme (com.example.app:/callback, or app://host.example/callback), without a fragment.",
+                "Each redirect URI must be https, http on a loopback address, or of an app's own \
+                    scheme (com.example.app:/callback, or app://host.example/callback), without a \
+                    fragment.",
             ));
         }
         self.into_document_app()
@@ -111,7 +118,8 @@ impl ClientMetadata {
         };
         if lacks(&self.grant_types, "authorization_code") || lacks(&self.response_types, "code") {
             return Err(invalid_metadata(
-                "grant_types must contain authorization_code, and response_types must contain code.",
+                "grant_types must contain authorization_code, and response_types must contain \
+                    code.",
             ));
         }
         let name = self.client_name.unwrap_or_default();
@@ -119,7 +127,8 @@ impl ClientMetadata {
             || name.contains(|c: char| c.is_control() || changes_direction(c))
         {
             return Err(invalid_metadata(
-                "client_name must have at most 200 characters, without control characters or changes of text direction.",
+                "client_name must have at most 200 characters, without control characters or \
+                    changes of text direction.",
             ));
         }
         Ok(OauthApp {
@@ -144,8 +153,13 @@ mod tests {
     #[test]
     fn known_metadata_is_read_and_unknown_metadata_is_ignored() {
         let metadata = read(&json!({
-            "client_name": "Notes", "redirect_uris": ["https://a.example/cb", "com.example.app:/cb"], "logo_uri": 5, "jwks": {},
-            "grant_types": ["authorization_code", "implicit"], "response_types": ["code"], "token_endpoint_auth_method": "none",
+            "client_name": "Notes",
+            "redirect_uris": ["https://a.example/cb", "com.example.app:/cb"],
+            "logo_uri": 5,
+            "jwks": {},
+            "grant_types": ["authorization_code", "implicit"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "none",
         }));
         assert_eq!(metadata.method().unwrap(), ClientAuthMethod::None);
         let app = metadata.into_registered_app().unwrap();

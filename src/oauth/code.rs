@@ -170,11 +170,28 @@ mod tests {
                 app: Uuid::from_u128(if is_own { 1 } else { 2 }),
                 hash: Vec::new(),
                 verifier: if is_secret { VERIFIER } else { CHALLENGE }.into(),
-                redirect_uri: redirect.map(|is_right| if is_right { "https://a.example/cb" } else { "https://a.example/CB" }.into()),
-                resource: resource.map(|is_right| if is_right { Resource::Mcp } else { Resource::Api }),
+                redirect_uri: redirect.map(|is_right| {
+                    if is_right {
+                        "https://a.example/cb"
+                    } else {
+                        "https://a.example/CB"
+                    }
+                    .into()
+                }),
+                resource: resource.map(|is_right| {
+                    if is_right {
+                        Resource::Mcp
+                    } else {
+                        Resource::Api
+                    }
+                }),
             };
             let result = check(&presented, Uuid::from_u128(1), at(60), &allowed, at(second));
-            let is_valid = is_own && redirect != Some(false) && is_secret && resource != Some(false) && second < 60;
+            let is_valid = is_own
+                && redirect != Some(false)
+                && is_secret
+                && resource != Some(false)
+                && second < 60;
             prop_assert_eq!(result.is_ok(), is_valid);
         }
     }

@@ -26,21 +26,26 @@ use crate::platform::{AppConnection, CredentialSuccess, OauthApp, member_target}
 store::statements! {
     /// A page of connections, ordered by the time of the first grant. All grants of a member to an
     /// app for one resource form one connection.
-    LIST = "select g.oauth_app_id, g.member_id, g.resource, min(g.exchanged_at), max(g.used_at), a.document_url, a.doc from oauth_grant g
+    LIST = "select g.oauth_app_id, g.member_id, g.resource, min(g.exchanged_at), max(g.used_at),
+        a.document_url, a.doc from oauth_grant g
         join oauth_app a on a.id = g.oauth_app_id
         where g.organization_id = ?1 and g.exchanged_at is not null and g.expires_at > ?2
         group by g.oauth_app_id, g.member_id, g.resource, a.document_url, a.doc
         order by min(g.exchanged_at), g.oauth_app_id, g.member_id, g.resource limit ?3 offset ?4";
     /// Number of connections.
-    COUNT = "select count(*) from (select 1 from oauth_grant where organization_id = ?1 and exchanged_at is not null and expires_at > ?2
+    COUNT = "select count(*) from (select 1 from oauth_grant where organization_id = ?1
+        and exchanged_at is not null and expires_at > ?2
         group by oauth_app_id, member_id, resource) as connection";
     /// The grants of these members to these apps, ordered by the time at which the app exchanged
     /// the code.
-    GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant where organization_id = ?1 and exchanged_at is not null
-        and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4) order by exchanged_at, id";
+    GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant
+        where organization_id = ?1 and exchanged_at is not null
+        and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4)
+        order by exchanged_at, id";
     /// The app with this metadata document. Apps belong to no organization, so the join only checks
     /// that the organization is not erased.
-    APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1 where a.document_url = ?2 and o.erased_at is null";
+    APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1
+        where a.document_url = ?2 and o.erased_at is null";
 }
 
 /// The operation that lists the apps that members have connected.
@@ -58,9 +63,14 @@ const PAGES: PageLimits = PageLimits {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "oauthAppId": "https://app.example/client.json", "memberId": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Notes",
-    "redirectHost": "app.example", "scopes": ["view_properties"], "resource": "https://stay.example/mcp",
-    "connectedAt": "2026-11-21T09:30:00.000Z", "lastUsedAt": "2026-11-21T10:30:00.000Z"
+    "oauthAppId": "https://app.example/client.json",
+    "memberId": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "name": "Notes",
+    "redirectHost": "app.example",
+    "scopes": ["view_properties"],
+    "resource": "https://stay.example/mcp",
+    "connectedAt": "2026-11-21T09:30:00.000Z",
+    "lastUsedAt": "2026-11-21T10:30:00.000Z",
 }))]
 pub(crate) struct ConnectionView {
     /// The app's `client_id`: an id, or the https address of the app's metadata document.
@@ -95,13 +105,19 @@ struct RevokedConnection {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public(LIST_CONNECTIONS.id(), Method::GET, "/connections", Needs::Permission(Permission::ManageOrganization))
-            .tool(
-                "records",
-                "List connected apps",
-                "Apps and assistants that members have connected, what each may do and when it was last used. End one with `deleteConnection`.",
-            )
-            .pages_as(LIST_CONNECTIONS, PAGES, list),
+        Operation::public(
+            LIST_CONNECTIONS.id(),
+            Method::GET,
+            "/connections",
+            Needs::Permission(Permission::ManageOrganization),
+        )
+        .tool(
+            "records",
+            "List connected apps",
+            "Apps and assistants that members have connected, what each may do and when it was \
+                last used. End one with `deleteConnection`.",
+        )
+        .pages_as(LIST_CONNECTIONS, PAGES, list),
         Operation::public(
             "deleteConnection",
             Method::DELETE,
@@ -111,8 +127,9 @@ pub(super) fn operations() -> Vec<Operation> {
         .tool(
             "records",
             "Disconnect an app",
-            "Disconnects an app from a member, by both ids as `listConnections` gives them: its tokens stop working at once and its webhook \
-             subscriptions are disabled. It may be you.",
+            "Disconnects an app from a member, by both ids as `listConnections` gives them: its \
+                tokens stop working at once and its webhook subscriptions are disabled. It may be \
+                you.",
         )
         .audited(Audits::acts_on(member_target).recording(&["oauthAppId"]))
         .run(delete),

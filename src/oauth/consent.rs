@@ -33,7 +33,8 @@ use crate::people::{self, SignInFrame, SignedIn};
 
 store::statements! {
     /// The properties with these ids, the oldest first.
-    PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property' and id = any(?2) order by created_at, id limit ?3";
+    PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property'
+        and id = any(?2) order by created_at, id limit ?3";
 }
 
 /// Maximum number of property names on the page. If the app can access more properties, the page
@@ -300,7 +301,10 @@ async fn approve(
     signed_in: &SignedIn,
 ) -> Result<ApprovalResult> {
     let (service, request_id) = (&request.service, request.request_id);
-    let client = json!({ "oauthAppId": redirect_target.client.id.to_string(), "name": redirect_target.client.name() });
+    let client = json!({
+        "oauthAppId": redirect_target.client.id.to_string(),
+        "name": redirect_target.client.name(),
+    });
     let (app, member_id, redirect_uri): (Uuid, Uuid, String) = (
         redirect_target.client.app,
         signed_in.member_id,

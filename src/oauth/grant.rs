@@ -19,33 +19,40 @@ use crate::platform::AppConnection;
 store::statements! {
     /// Inserts a grant with an unexchanged code.
     INSERT = "insert into oauth_grant
-        (id, organization_id, member_id, oauth_app_id, resource, code_hash, created_at, exchanged_at, used_at, expires_at, doc)
+        (id, organization_id, member_id, oauth_app_id, resource, code_hash, created_at,
+        exchanged_at, used_at, expires_at, doc)
         values (?2, ?1, ?3, ?4, ?5, ?6, ?7, null, ?7, ?8, ?9)";
     /// Deletes the oldest codes of a member who has more codes than the maximum.
     LIMIT_CODES = "delete from oauth_grant where organization_id = ?1 and id in
-        (select id from oauth_grant where organization_id = ?1 and member_id = ?2 and exchanged_at is null order by id desc limit ?3 offset ?4)";
+        (select id from oauth_grant where organization_id = ?1 and member_id = ?2
+        and exchanged_at is null order by id desc limit ?3 offset ?4)";
     /// Deletes the least recently used grants of a member who has more grants than the maximum.
     LIMIT_GRANTS = "delete from oauth_grant where organization_id = ?1 and id in
-        (select id from oauth_grant where organization_id = ?1 and member_id = ?2 and exchanged_at is not null
+        (select id from oauth_grant where organization_id = ?1 and member_id = ?2
+        and exchanged_at is not null
         order by used_at desc, id desc limit ?3 offset ?4)";
     /// The grant that began with a code, even if the code was exchanged before.
-    BY_CODE = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc from oauth_grant g
+    BY_CODE = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc
+        from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         where g.organization_id = ?1 and g.code_hash = ?2";
     /// A grant by its id.
-    BY_ID = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc from oauth_grant g
+    BY_ID = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc
+        from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         where g.organization_id = ?1 and g.id = ?2";
     /// Marks a code that was not exchanged before as exchanged, and sets the expiry of its grant.
     EXCHANGE = "update oauth_grant set exchanged_at = ?3, used_at = ?3, expires_at = ?4
         where organization_id = ?1 and id = ?2 and exchanged_at is null";
     /// Sets the last use of a grant and its new expiry.
-    NOTE_USE = "update oauth_grant set used_at = ?3, expires_at = ?4 where organization_id = ?1 and id = ?2";
+    NOTE_USE = "update oauth_grant set used_at = ?3, expires_at = ?4 where organization_id = ?1
+        and id = ?2";
     /// Deletes a grant.
     END = "delete from oauth_grant where organization_id = ?1 and id = ?2";
     /// Deletes the oldest access tokens of a grant that has more tokens than the maximum.
     LIMIT_TOKENS = "delete from access_token where organization_id = ?1 and id in
-        (select id from access_token where organization_id = ?1 and grant_id = ?2 order by id desc limit ?3 offset ?4)";
+        (select id from access_token where organization_id = ?1 and grant_id = ?2 order by id desc
+        limit ?3 offset ?4)";
 }
 
 /// Time after which an unused grant expires (rules: oauth#tokens).

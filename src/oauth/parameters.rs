@@ -134,7 +134,13 @@ mod tests {
             if let Some(value) = parameters.get(&name) {
                 prop_assert!(!value.is_empty() && is_valid_text(value));
             }
-            prop_assert!(!are_all_valid || parameters.0.iter().all(|(name, value)| parameters.get(name) == Some(value)));
+            prop_assert!(
+                !are_all_valid
+                    || parameters
+                        .0
+                        .iter()
+                        .all(|(name, value)| parameters.get(name) == Some(value))
+            );
         }
     }
 }

@@ -103,7 +103,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_verifier_matches_only_its_own_challenge(verifier in "[A-Za-z0-9._~-]{43,128}", other in "[A-Za-z0-9._~-]{43,128}") {
+        fn a_verifier_matches_only_its_own_challenge(
+            verifier in "[A-Za-z0-9._~-]{43,128}",
+            other in "[A-Za-z0-9._~-]{43,128}",
+        ) {
             let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
             prop_assert!(Challenge::parse(Some(&challenge), Some(METHOD)).is_ok());
             prop_assert!(verify_challenge(&verifier, &challenge));
@@ -111,7 +114,9 @@ mod tests {
         }
 
         #[test]
-        fn an_invalid_verifier_matches_no_challenge(text in "[A-Za-z0-9._~-]{0,42}|[A-Za-z0-9._~-]{129,140}|.{43,60}") {
+        fn an_invalid_verifier_matches_no_challenge(
+            text in "[A-Za-z0-9._~-]{0,42}|[A-Za-z0-9._~-]{129,140}|.{43,60}",
+        ) {
             let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&text));
             prop_assert!(is_verifier(&text) || !verify_challenge(&text, &challenge));
         }

@@ -348,13 +348,24 @@ mod tests {
     proptest! {
         /// Checks that a redirect has the host, scheme and path of the registered address.
         #[test]
-        fn a_redirect_keeps_host_scheme_and_path_of_the_address(registered in tricky(), requested in tricky()) {
-            if let Ok(chosen) = redirect_address(std::slice::from_ref(&registered), Some(&requested)) {
-                let (registered, target) = (Url::parse(&registered).unwrap(), Url::parse(&with_parameters(&chosen, &[("code", "x")])).unwrap());
+        fn a_redirect_keeps_host_scheme_and_path_of_the_address(
+            registered in tricky(),
+            requested in tricky(),
+        ) {
+            if let Ok(chosen) =
+                redirect_address(std::slice::from_ref(&registered), Some(&requested))
+            {
+                let (registered, target) = (
+                    Url::parse(&registered).unwrap(),
+                    Url::parse(&with_parameters(&chosen, &[("code", "x")])).unwrap(),
+                );
                 prop_assert_eq!(target.host_str(), registered.host_str());
                 prop_assert_eq!(target.scheme(), registered.scheme());
                 prop_assert_eq!(target.path(), registered.path());
-                prop_assert_eq!((target.username(), target.password(), target.fragment()), ("", None, None));
+                prop_assert_eq!(
+                    (target.username(), target.password(), target.fragment()),
+                    ("", None, None)
+                );
             }
         }
 
@@ -363,9 +374,16 @@ mod tests {
         #[test]
         fn every_redirect_address_fits_in_headers(text in prop_oneof![tricky(), any::<String>()]) {
             if is_redirect_uri(&text) {
-                prop_assert!(http::HeaderValue::from_str(&with_parameters(&text, &[("state", "\r\nx")])).is_ok());
+                prop_assert!(
+                    http::HeaderValue::from_str(&with_parameters(&text, &[("state", "\r\nx")]))
+                        .is_ok()
+                );
                 let policy = source(&text);
-                prop_assert!(!policy.is_empty() && !policy.contains([';', ',', ' ', '\'', '\n']), "{}", policy);
+                prop_assert!(
+                    !policy.is_empty() && !policy.contains([';', ',', ' ', '\'', '\n']),
+                    "{}",
+                    policy
+                );
                 prop_assert!(!host(&text).is_empty());
             }
         }

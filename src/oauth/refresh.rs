@@ -26,20 +26,26 @@ use crate::people;
 
 store::statements! {
     /// Inserts a refresh token.
-    INSERT = "insert into oauth_refresh_token (organization_id, token_hash, grant_id, id, replaced_at, expires_at) values (?1, ?2, ?3, ?4, null, ?5)";
+    INSERT = "insert into oauth_refresh_token
+        (organization_id, token_hash, grant_id, id, replaced_at, expires_at)
+        values (?1, ?2, ?3, ?4, null, ?5)";
     /// A refresh token: its grant, its time of replacement, its expiry, and the seed and scope of
     /// the pair that replaced it.
-    BY_HASH = "select grant_id, replaced_at, expires_at, seed, scope from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
+    BY_HASH = "select grant_id, replaced_at, expires_at, seed, scope from oauth_refresh_token
+        where organization_id = ?1 and token_hash = ?2";
     /// Marks a refresh token as replaced. Stores the seed and the scope of the token pair that
     /// replaces it.
-    REPLACE = "update oauth_refresh_token set replaced_at = ?3, seed = ?4, scope = ?5 where organization_id = ?1 and token_hash = ?2";
+    REPLACE = "update oauth_refresh_token set replaced_at = ?3, seed = ?4, scope = ?5
+        where organization_id = ?1 and token_hash = ?2";
     /// An access token by its hash.
     ACCESS_TOKEN = "select doc from access_token where organization_id = ?1 and token_hash = ?2";
     /// Sets the expiry of an access token.
-    EXTEND = "update access_token set expires_at = ?3, doc = ?4 where organization_id = ?1 and token_hash = ?2";
+    EXTEND = "update access_token set expires_at = ?3, doc = ?4 where organization_id = ?1
+        and token_hash = ?2";
     /// Deletes the oldest refresh tokens of a grant that has more tokens than the maximum.
     LIMIT = "delete from oauth_refresh_token where organization_id = ?1 and token_hash in
-        (select token_hash from oauth_refresh_token where organization_id = ?1 and grant_id = ?2 order by id desc limit ?3 offset ?4)";
+        (select token_hash from oauth_refresh_token where organization_id = ?1 and grant_id = ?2
+        order by id desc limit ?3 offset ?4)";
 }
 
 /// Time after which an unused refresh token expires (rules: oauth#tokens).
@@ -271,7 +277,10 @@ mod tests {
         /// A token is valid until its expiry. A replaced token is valid for another minute. After
         /// that its state is `Reused`, even after its expiry.
         #[test]
-        fn a_replaced_refresh_token_is_valid_for_another_minute(replaced in proptest::option::of(0_i64..5_000_000), now in 0_i64..5_000_000) {
+        fn a_replaced_refresh_token_is_valid_for_another_minute(
+            replaced in proptest::option::of(0_i64..5_000_000),
+            now in 0_i64..5_000_000,
+        ) {
             let at = |second| Timestamp::from_second(second).unwrap();
             let expires = 30 * 86_400;
             let expected = match replaced {
@@ -279,7 +288,10 @@ mod tests {
                 _ if now >= expires => TokenState::Expired,
                 _ => TokenState::Valid,
             };
-            prop_assert_eq!(token_state(replaced.map(at), at(expires), at(now)), expected);
+            prop_assert_eq!(
+                token_state(replaced.map(at), at(expires), at(now)),
+                expected
+            );
         }
     }
 }

@@ -23,7 +23,8 @@ use crate::platform::new_secret;
 
 store::statements! {
     /// Inserts a client that registers itself. Its idle period begins at once.
-    INSERT = "insert into oauth_app (id, created_at, updated_at, doc, idle_since, secret_hash) values (?1, ?2, ?2, ?3, ?2, ?4)";
+    INSERT = "insert into oauth_app (id, created_at, updated_at, doc, idle_since, secret_hash)
+        values (?1, ?2, ?2, ?3, ?2, ?4)";
 }
 
 /// Maximum size of a body: 64 KiB.
@@ -85,7 +86,8 @@ async fn register_client(
         });
     limit_check.map_err(|seconds| {
         OauthError::too_many_requests(
-            "Too many clients have been registered from this address; try again after the seconds in Retry-After.",
+            "Too many clients have been registered from this address; try again after the seconds \
+                in Retry-After.",
             seconds,
         )
     })?;

@@ -27,9 +27,11 @@ use crate::platform::member_target;
 
 store::statements! {
     /// Finds out whether an organization has an access token. Returns the organization's id if so.
-    HAS_ACCESS_TOKEN = "select organization_id from access_token where organization_id = ?1 and token_hash = ?2";
+    HAS_ACCESS_TOKEN = "select organization_id from access_token where organization_id = ?1
+        and token_hash = ?2";
     /// The app and the member of an access token.
-    APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1 and token_hash = ?2";
+    APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1
+        and token_hash = ?2";
     /// Deletes an access token.
     END = "delete from access_token where organization_id = ?1 and token_hash = ?2";
 }

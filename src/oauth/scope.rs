@@ -172,7 +172,13 @@ mod tests {
         #[test]
         fn granted_scopes_are_held_by_the_member(requested in any_scopes(), held in any_scopes()) {
             let granted = requested.restricted_to(held.permissions());
-            prop_assert!(granted.permissions().iter().all(|permission| requested.permissions().contains(permission) && held.permissions().contains(permission)));
+            prop_assert!(
+                granted
+                    .permissions()
+                    .iter()
+                    .all(|permission| requested.permissions().contains(permission)
+                        && held.permissions().contains(permission))
+            );
         }
 
         #[test]

@@ -12,23 +12,29 @@ use uuid::Uuid;
 
 store::statements! {
     /// Expired grants, with their apps. A code that was not exchanged is a grant, too.
-    ENDED_GRANTS = "select organization_id, id, oauth_app_id from oauth_grant where expires_at <= ?1 order by expires_at limit ?2";
+    ENDED_GRANTS = "select organization_id, id, oauth_app_id from oauth_grant where expires_at <= ?1
+        order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired grants.
-    REMOVE_GRANTS = engine::some_old!("oauth_grant", "id", "expires_at", " indexed by sqlite_autoindex_oauth_grant_1");
+    REMOVE_GRANTS = engine::some_old!("oauth_grant", "id", "expires_at", " indexed by \
+        sqlite_autoindex_oauth_grant_1");
     /// Expired refresh tokens.
-    OLD_REFRESH_TOKENS = "select organization_id, token_hash from oauth_refresh_token where expires_at <= ?1 order by expires_at limit ?2";
+    OLD_REFRESH_TOKENS = "select organization_id, token_hash from oauth_refresh_token
+        where expires_at <= ?1 order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired refresh tokens.
     REMOVE_REFRESH_TOKENS = engine::some_old!("oauth_refresh_token", "token_hash", "expires_at");
     /// Expired access tokens of grants.
-    OLD_ACCESS_TOKENS = "select organization_id, id from access_token where expires_at <= ?1 order by expires_at limit ?2";
+    OLD_ACCESS_TOKENS = "select organization_id, id from access_token where expires_at <= ?1
+        order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired access tokens.
-    REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by sqlite_autoindex_access_token_1");
+    REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by \
+        sqlite_autoindex_access_token_1");
     /// Restarts the idle period of the clients with these ids, except for clients that the platform
     /// created.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
     /// Reads and locks clients that the platform did not create and whose idle period is over.
     /// Until the transaction ends, the lock prevents a member from granting such a client access.
-    IDLE = "select id from oauth_app where idle_since <= ?1 order by idle_since, id limit ?2 for update skip locked";
+    IDLE = "select id from oauth_app where idle_since <= ?1 order by idle_since, id limit ?2
+        for update skip locked";
     /// Reads and locks clients with a metadata document whose idle period is over.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";

@@ -24,9 +24,11 @@ use super::{code, grant, refresh, reply};
 
 store::statements! {
     /// Finds out whether an organization has a code. Returns the organization's id if so.
-    HAS_CODE = "select organization_id from oauth_grant where organization_id = ?1 and code_hash = ?2";
+    HAS_CODE = "select organization_id from oauth_grant where organization_id = ?1
+        and code_hash = ?2";
     /// Finds out whether an organization has a refresh token. Returns the organization's id if so.
-    HAS_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where organization_id = ?1 and token_hash = ?2";
+    HAS_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where organization_id = ?1
+        and token_hash = ?2";
 }
 
 /// Handles `POST /oauth/token`.

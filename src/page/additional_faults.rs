@@ -94,7 +94,14 @@ mod tests {
     use crate::precheck::StepType;
 
     fn step(step_type: StepType, more: Value) -> StepView {
-        let mut step = json!({ "id": Uuid::nil(), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true });
+        let mut step = json!({
+            "id": Uuid::nil(),
+            "stepType": step_type,
+            "title": "Step",
+            "state": "todo",
+            "isComplete": false,
+            "isOpen": true,
+        });
         step.as_object_mut()
             .unwrap()
             .extend(more.as_object().unwrap().clone());
@@ -105,7 +112,14 @@ mod tests {
     fn missing_answers_are_named_beside_invalid_answers() {
         let question = |number: u128, kind: &str, is_required: bool| {
             let id = Uuid::from_u128(number);
-            json!({ "id": id, "kind": kind, "text": null, "isRequired": is_required, "options": [], "answer": null })
+            json!({
+                "id": id,
+                "kind": kind,
+                "text": null,
+                "isRequired": is_required,
+                "options": [],
+                "answer": null,
+            })
         };
         let questions = [
             question(1, "single_select", true),

@@ -299,16 +299,7 @@ mod tests {
     #[test]
     fn a_stay_across_a_clock_change_has_both_offsets() {
         let zone = TimeZone::get("Europe/Madrid").unwrap();
-        let expected = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Vestibule//Stay//EN\nCALSCALE:GREGORIAN\nMETHOD:PUBLISH\n\
-            BEGIN:VTIMEZONE\nTZID:Europe/Madrid\n\
-            BEGIN:DAYLIGHT\nDTSTART:20260329T020000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nTZNAME:CEST\nEND:DAYLIGHT\n\
-            BEGIN:STANDARD\nDTSTART:20261025T030000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nTZNAME:CET\nEND:STANDARD\n\
-            END:VTIMEZONE\n\
-            BEGIN:VEVENT\nUID:00000000-0000-0000-0000-000000000007\nDTSTAMP:20261122T140000Z\n\
-            DTSTART;TZID=Europe/Madrid:20261023T150000\nDTEND;TZID=Europe/Madrid:20261027T113000\n\
-            SUMMARY:Stay at Casa Ana\\, 2nd floor\nDESCRIPTION:Everything about your stay: https://example.com/stay/abc\n\
-            LOCATION:Carrer Gran\\; 7\nGEO:41.400000;2.150000\nURL:https://example.com/stay/abc\nSTATUS:CONFIRMED\n\
-            END:VEVENT\nEND:VCALENDAR\n";
+        let expected = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Vestibule//Stay//EN\nCALSCALE:GREGORIAN\nMETHOD:PUBLISH\nBEGIN:VTIMEZONE\nTZID:Europe/Madrid\nBEGIN:DAYLIGHT\nDTSTART:20260329T020000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nTZNAME:CEST\nEND:DAYLIGHT\nBEGIN:STANDARD\nDTSTART:20261025T030000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nTZNAME:CET\nEND:STANDARD\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:00000000-0000-0000-0000-000000000007\nDTSTAMP:20261122T140000Z\nDTSTART;TZID=Europe/Madrid:20261023T150000\nDTEND;TZID=Europe/Madrid:20261027T113000\nSUMMARY:Stay at Casa Ana\\, 2nd floor\nDESCRIPTION:Everything about your stay: https://example.com/stay/abc\nLOCATION:Carrer Gran\\; 7\nGEO:41.400000;2.150000\nURL:https://example.com/stay/abc\nSTATUS:CONFIRMED\nEND:VEVENT\nEND:VCALENDAR\n";
         assert_eq!(
             unfolded(&ics(&event(&zone))),
             expected.split('\n').collect::<Vec<_>>()
@@ -348,9 +339,7 @@ mod tests {
         let zone = TimeZone::get("Europe/Madrid").unwrap();
         assert_eq!(
             google(&event(&zone)),
-            "https://calendar.google.com/calendar/render?action=TEMPLATE&text=Stay+at+Casa+Ana%2C+2nd+floor\
-            &dates=20261023T150000%2F20261027T113000&ctz=Europe%2FMadrid\
-            &details=Everything+about+your+stay%3A+https%3A%2F%2Fexample.com%2Fstay%2Fabc&location=Carrer+Gran%3B+7"
+            "https://calendar.google.com/calendar/render?action=TEMPLATE&text=Stay+at+Casa+Ana%2C+2nd+floor&dates=20261023T150000%2F20261027T113000&ctz=Europe%2FMadrid&details=Everything+about+your+stay%3A+https%3A%2F%2Fexample.com%2Fstay%2Fabc&location=Carrer+Gran%3B+7"
         );
         let whole_days = google(&CalendarEvent {
             check_in: (date(2026, 10, 23), None),
@@ -392,7 +381,11 @@ mod tests {
             let mut letters = value.chars();
             while let Some(character) = letters.next() {
                 match character {
-                    '\\' => read.push(letters.next().map_or('?', |next| if next == 'n' { '\n' } else { next })),
+                    '\\' => read.push(
+                        letters
+                            .next()
+                            .map_or('?', |next| if next == 'n' { '\n' } else { next }),
+                    ),
                     _ => read.push(character),
                 }
             }
@@ -400,10 +393,19 @@ mod tests {
         }
 
         #[test]
-        fn texts_never_add_calendar_lines(summary in "\\PC{0,40}|[\\x00-\\x1f]{0,9}", url in "[ -~\\x00-\\x1f]{0,30}") {
+        fn texts_never_add_calendar_lines(
+            summary in "\\PC{0,40}|[\\x00-\\x1f]{0,9}",
+            url in "[ -~\\x00-\\x1f]{0,30}",
+        ) {
             let zone = TimeZone::get("America/New_York").unwrap();
             let plain = unfolded(&ics(&event(&zone))).len();
-            let file = ics(&CalendarEvent { summary: &summary, description: &summary, location: Some(&summary), url: Some(&url), ..event(&zone) });
+            let file = ics(&CalendarEvent {
+                summary: &summary,
+                description: &summary,
+                location: Some(&summary),
+                url: Some(&url),
+                ..event(&zone)
+            });
             prop_assert_eq!(unfolded(&file).len(), plain);
             prop_assert!(!file.replace("\r\n", "").contains(char::is_control));
         }
@@ -413,11 +415,16 @@ mod tests {
         #[test]
         fn calendar_rules_agree_with_the_time_zone(
             zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Casablanca", "Asia/Kolkata", "Pacific/Apia"]),
-            start in 0..20_000_i32, nights in 0..400_i32, part in 0.0..1.0_f64,
+            start in 0..20_000_i32,
+            nights in 0..400_i32,
+            part in 0.0..1.0_f64,
         ) {
             let zone = TimeZone::get(zone).unwrap();
             let check_in = date(1990, 1, 1) + start.days();
-            let (starts, ends) = (check_in.at(15, 0, 0, 0), (check_in + nights.days()).at(23, 0, 0, 0));
+            let (starts, ends) = (
+                check_in.at(15, 0, 0, 0),
+                (check_in + nights.days()).at(23, 0, 0, 0),
+            );
             let lines = zone_lines("Zone", &zone, starts, ends);
             let value = |line: &String, name: &str| line.strip_prefix(name).map(str::to_owned);
             let onsets = lines.iter().filter_map(|line| value(line, "DTSTART:"));
@@ -425,13 +432,22 @@ mod tests {
             let tos = lines.iter().filter_map(|line| value(line, "TZOFFSETTO:"));
             let time = |local: DateTime| zone.to_timestamp(local).unwrap();
             let span = time(ends).as_second() - time(starts).as_second();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any second of the stay will do")]
-            let at = Timestamp::from_second(time(starts).as_second() + (span as f64 * part) as i64).unwrap();
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_precision_loss,
+                reason = "any second of the stay will do"
+            )]
+            let at = Timestamp::from_second(time(starts).as_second() + (span as f64 * part) as i64)
+                .unwrap();
             let mut offset = None;
             for ((onset, from), to) in onsets.zip(froms).zip(tos) {
                 let onset = DateTime::strptime("%Y%m%dT%H%M%S", &onset).unwrap();
-                let from = [-14 * 3600..=14 * 3600].into_iter().flatten().map(|seconds| Offset::from_seconds(seconds).unwrap())
-                    .find(|offset| written(*offset) == from).unwrap();
+                let from = [-14 * 3600..=14 * 3600]
+                    .into_iter()
+                    .flatten()
+                    .map(|seconds| Offset::from_seconds(seconds).unwrap())
+                    .find(|offset| written(*offset) == from)
+                    .unwrap();
                 if from.to_timestamp(onset).unwrap() <= at {
                     offset = Some(to);
                 }

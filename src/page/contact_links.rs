@@ -187,9 +187,12 @@ mod tests {
     use crate::guest::address_lines;
 
     fn place() -> FlatPosition {
-        let address = address_lines(
-            &json!({ "street": "Carrer Gran", "number": "7", "city": "Barcelona", "postalCode": "08012" }),
-        );
+        let address = address_lines(&json!({
+            "street": "Carrer Gran",
+            "number": "7",
+            "city": "Barcelona",
+            "postalCode": "08012",
+        }));
         FlatPosition::of(Some(41.4), Some(2.15), &address).unwrap()
     }
 
@@ -214,8 +217,7 @@ mod tests {
 
     #[test]
     fn tiles_link_to_places_and_rides() {
-        let expected = "https://m.uber.com/ul/?action=setPickup&pickup=my_location&dropoff%5Blatitude%5D=41.4&dropoff%5Blongitude%5D=2.15\
-            &dropoff%5Bnickname%5D=Casa%20%26%20Ana&dropoff%5Bformatted_address%5D=Carrer%20Gran%207%2C%2008012%20Barcelona";
+        let expected = "https://m.uber.com/ul/?action=setPickup&pickup=my_location&dropoff%5Blatitude%5D=41.4&dropoff%5Blongitude%5D=2.15&dropoff%5Bnickname%5D=Casa%20%26%20Ana&dropoff%5Bformatted_address%5D=Carrer%20Gran%207%2C%2008012%20Barcelona";
         assert_eq!(place().uber("Casa & Ana"), expected);
         assert_eq!(
             place().parking(),
@@ -237,15 +239,33 @@ mod tests {
         /// For any name and position of a flat, each link is a valid URL. Parsing the URL returns
         /// the parameters from which it was built.
         #[test]
-        fn every_link_to_a_place_is_a_valid_url(name in "\\PC{0,20}", address in "\\PC{1,30}", coordinates in prop::option::of((-90.0..90.0, -180.0..180.0))) {
-            let place = FlatPosition { coordinates, address: address.clone() };
-            for link in [place.map(), place.directions(), place.parking(), place.justpark(), place.uber(&name), place.baby_gear()] {
+        fn every_link_to_a_place_is_a_valid_url(
+            name in "\\PC{0,20}",
+            address in "\\PC{1,30}",
+            coordinates in prop::option::of((-90.0..90.0, -180.0..180.0)),
+        ) {
+            let place = FlatPosition {
+                coordinates,
+                address: address.clone(),
+            };
+            for link in [
+                place.map(),
+                place.directions(),
+                place.parking(),
+                place.justpark(),
+                place.uber(&name),
+                place.baby_gear(),
+            ] {
                 let url = url::Url::parse(&link).unwrap();
                 prop_assert_eq!(url.as_str(), &link, "nothing is left to encode");
                 prop_assert_eq!(url.fragment(), None);
             }
             let url = url::Url::parse(&place.uber(&name)).unwrap();
-            let parameter = |name: &str| url.query_pairs().find(|(field, _)| field == name).map(|(_, value)| value.into_owned());
+            let parameter = |name: &str| {
+                url.query_pairs()
+                    .find(|(field, _)| field == name)
+                    .map(|(_, value)| value.into_owned())
+            };
             prop_assert_eq!(parameter("dropoff[nickname]"), Some(name));
             prop_assert_eq!(parameter("dropoff[formatted_address]"), Some(address));
         }

@@ -243,7 +243,14 @@ mod tests {
     use crate::words::in_language;
 
     fn step(step_type: StepType) -> StepView {
-        let step = json!({ "id": Uuid::nil(), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true });
+        let step = json!({
+            "id": Uuid::nil(),
+            "stepType": step_type,
+            "title": "Step",
+            "state": "todo",
+            "isComplete": false,
+            "isOpen": true,
+        });
         serde_json::from_value(step).unwrap()
     }
 

@@ -280,7 +280,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn field_names_of_guests_read_back(guest in 0..60_usize, name in "[a-zA-Z .]{1,12}", other in ".{0,12}") {
+        fn field_names_of_guests_read_back(
+            guest in 0..60_usize,
+            name in "[a-zA-Z .]{1,12}",
+            other in ".{0,12}",
+        ) {
             let field = field_of(guest, &name);
             prop_assert_eq!(guest_of(&field), Some((guest, name.as_str())));
             if let Some((guest, name)) = guest_of(&other) {

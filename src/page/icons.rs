@@ -29,8 +29,8 @@ pub fn drawing(name: &str) -> Option<&'static str> {
 pub fn svg(name: &str) -> Option<String> {
     let drawing = drawing(name)?;
     Some(format!(
-        "<svg class=\"icon\" aria-hidden=\"true\" width=\"24\" height=\"24\" viewBox=\"0 0 24 24\" fill=\"none\" stroke=\"currentColor\" \
-         stroke-width=\"2\">{drawing}</svg>"
+        "<svg class=\"icon\" aria-hidden=\"true\" width=\"24\" height=\"24\" viewBox=\"0 0 24 24\" \
+            fill=\"none\" stroke=\"currentColor\" stroke-width=\"2\">{drawing}</svg>"
     ))
 }
 
@@ -38,7 +38,9 @@ pub fn svg(name: &str) -> Option<String> {
 /// name.
 #[must_use]
 pub fn blank() -> String {
-    "<svg class=\"icon\" aria-hidden=\"true\" width=\"24\" height=\"24\" viewBox=\"0 0 24 24\"></svg>".to_owned()
+    "<svg class=\"icon\" aria-hidden=\"true\" width=\"24\" height=\"24\" viewBox=\"0 0 24 \
+        24\"></svg>"
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -70,7 +70,14 @@ pub fn manifest(
         "display": "standalone",
         "background_color": theme::ground(branding),
         "theme_color": brand,
-        "icons": [{ "src": icon(&brand, &text_colour), "sizes": "any", "type": "image/svg+xml", "purpose": "any" }],
+        "icons": [
+            {
+                "src": icon(&brand, &text_colour),
+                "sizes": "any",
+                "type": "image/svg+xml",
+                "purpose": "any",
+            },
+        ],
     })
     .to_string()
 }
@@ -79,9 +86,9 @@ pub fn manifest(
 fn icon(brand: &str, text_colour: &str) -> String {
     let house = icons::drawing("house").unwrap_or_default();
     let svg = format!(
-        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'><rect width='48' height='48' fill='{brand}'/>\
-         <g transform='translate(12 12)' fill='none' stroke='{text_colour}' stroke-width='2' stroke-linecap='round' stroke-linejoin='round'>\
-         {}</g></svg>",
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'><rect width='48' height='48' \
+            fill='{brand}'/><g transform='translate(12 12)' fill='none' stroke='{text_colour}' \
+            stroke-width='2' stroke-linecap='round' stroke-linejoin='round'>{}</g></svg>",
         house.replace('"', "'")
     );
     let encoded = svg
@@ -141,7 +148,11 @@ mod tests {
         fn any_path_is_quoted_in_the_service_worker(path in "\\PC{0,30}") {
             let script = worker(&path, Timestamp::UNIX_EPOCH);
             let text = script.strip_prefix("const page = ").unwrap();
-            let read = serde_json::Deserializer::from_str(text).into_iter::<String>().next().unwrap().unwrap();
+            let read = serde_json::Deserializer::from_str(text)
+                .into_iter::<String>()
+                .next()
+                .unwrap()
+                .unwrap();
             prop_assert_eq!(read, path);
         }
     }

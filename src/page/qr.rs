@@ -42,8 +42,9 @@ pub fn wifi(name: &str, password: Option<&str>, label: &str) -> Option<String> {
         .replace('<', "&lt;")
         .replace('"', "&quot;");
     Some(format!(
-        "<svg class=\"qr\" role=\"img\" aria-label=\"{label}\" viewBox=\"0 0 {side} {side}\" shape-rendering=\"crispEdges\">\
-         <path fill=\"#fff\" d=\"M0 0h{side}v{side}H0z\"/><path fill=\"#000\" d=\"{}\"/></svg>",
+        "<svg class=\"qr\" role=\"img\" aria-label=\"{label}\" viewBox=\"0 0 {side} {side}\" \
+            shape-rendering=\"crispEdges\"><path fill=\"#fff\" d=\"M0 0h{side}v{side}H0z\"/><path \
+            fill=\"#000\" d=\"{}\"/></svg>",
         path(&code)
     ))
 }
@@ -148,8 +149,14 @@ mod tests {
     proptest! {
         #[test]
         fn a_wifi_payload_reads_back(name in "\\PC{1,32}", password in "\\PC{1,63}") {
-            prop_assert_eq!(read(&payload(&name, Some(&password))), fields(&[("T", "WPA"), ("S", &name), ("P", &password)]));
-            prop_assert_eq!(read(&payload(&name, None)), fields(&[("T", "nopass"), ("S", &name)]));
+            prop_assert_eq!(
+                read(&payload(&name, Some(&password))),
+                fields(&[("T", "WPA"), ("S", &name), ("P", &password)])
+            );
+            prop_assert_eq!(
+                read(&payload(&name, None)),
+                fields(&[("T", "nopass"), ("S", &name)])
+            );
         }
     }
 }

@@ -23,8 +23,8 @@ const SERVICE_WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-work
 /// It allows no scripts except the page's own.
 static PAGE: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!(
-        "style-src 'unsafe-inline'; script-src '{}' '{}'; worker-src 'self'; manifest-src 'self'; connect-src 'self'; img-src http: https: \
-         data:",
+        "style-src 'unsafe-inline'; script-src '{}' '{}'; worker-src 'self'; manifest-src 'self'; \
+            connect-src 'self'; img-src http: https: data:",
         *SCRIPT_HASH, *FILES_SCRIPT_HASH
     );
     Policy::new(loads, Referrer::Nobody)

@@ -432,7 +432,8 @@ pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<FormFie
 async fn favicon() -> Response {
     let house = icons::drawing("house").unwrap_or_default();
     let drawing = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 24 24\" fill=\"none\" stroke=\"#2563eb\" stroke-width=\"2\">{house}</svg>"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 24 24\" fill=\"none\" \
+            stroke=\"#2563eb\" stroke-width=\"2\">{house}</svg>"
     );
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")),

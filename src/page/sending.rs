@@ -123,7 +123,10 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
     };
     let id = step.id;
     let body = json!({
-        "answers": filled.answers, "language": page_stay.tag, "isChange": is_change, "shownTextSha256": filled.shown_text,
+        "answers": filled.answers,
+        "language": page_stay.tag,
+        "isChange": is_change,
+        "shownTextSha256": filled.shown_text,
     });
     let body = Body::from(body.to_string());
     let answer = request

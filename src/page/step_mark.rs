@@ -124,7 +124,12 @@ mod tests {
 
     fn step(step_type: &str, more: Value) -> StepView {
         let mut step = json!({
-            "id": Uuid::nil(), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true,
+            "id": Uuid::nil(),
+            "stepType": step_type,
+            "title": "Step",
+            "state": "todo",
+            "isComplete": false,
+            "isOpen": true,
         });
         step.as_object_mut()
             .unwrap()
@@ -148,8 +153,20 @@ mod tests {
 
     #[test]
     fn documents_without_a_file_are_missing() {
-        let file = |kind: Value| json!({ "id": Uuid::nil(), "name": "a.pdf", "contentType": "application/pdf", "size": 1, "documentType": kind, "createdAt": "2026-11-21T09:30:00.000Z" });
-        let more = json!({ "requiredDocumentTypes": ["passport", "visa"], "files": [file(json!("visa")), file(Value::Null)] });
+        let file = |kind: Value| {
+            json!({
+                "id": Uuid::nil(),
+                "name": "a.pdf",
+                "contentType": "application/pdf",
+                "size": 1,
+                "documentType": kind,
+                "createdAt": "2026-11-21T09:30:00.000Z",
+            })
+        };
+        let more = json!({
+            "requiredDocumentTypes": ["passport", "visa"],
+            "files": [file(json!("visa")), file(Value::Null)],
+        });
         assert_eq!(documents(&step("identity_check", more)), ["passport"]);
     }
 }

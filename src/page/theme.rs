@@ -437,8 +437,14 @@ mod tests {
         #[test]
         fn brand_colours_are_kept_where_text_is_readable(colours in colours()) {
             let palette = Palette::of(colours);
-            prop_assert_eq!((palette.brand, palette.accent, palette.footer), (colours.primary, colours.secondary, colours.footer));
-            if colours.primary.stands_out([palette.ground, palette.card], TEXT) {
+            prop_assert_eq!(
+                (palette.brand, palette.accent, palette.footer),
+                (colours.primary, colours.secondary, colours.footer)
+            );
+            if colours
+                .primary
+                .stands_out([palette.ground, palette.card], TEXT)
+            {
                 prop_assert_eq!(palette.link, colours.primary);
             }
         }

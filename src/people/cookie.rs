@@ -201,7 +201,10 @@ mod tests {
         #[test]
         fn reading_cookies_never_panics(line in any::<Vec<u8>>()) {
             if let Ok(value) = HeaderValue::from_bytes(&line) {
-                single_value(&HeaderMap::from_iter([(COOKIE, value)]), "vestibule_session");
+                single_value(
+                    &HeaderMap::from_iter([(COOKIE, value)]),
+                    "vestibule_session",
+                );
             }
         }
     }

@@ -134,8 +134,10 @@ mod tests {
 
     fn document(more: &Value) -> Value {
         let mut document = json!({
-            "issuer": ISSUER, "authorization_endpoint": "https://id.example.com/authorize",
-            "token_endpoint": "https://id.example.com/token", "jwks_uri": "https://id.example.com/keys",
+            "issuer": ISSUER,
+            "authorization_endpoint": "https://id.example.com/authorize",
+            "token_endpoint": "https://id.example.com/token",
+            "jwks_uri": "https://id.example.com/keys",
         });
         for (name, value) in more.as_object().unwrap() {
             document[name] = value.clone();
@@ -193,7 +195,11 @@ mod tests {
 
     #[test]
     fn an_unsupported_key_is_omitted() {
-        let supported = json!({ "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" });
+        let supported = json!({
+            "kty": "OKP",
+            "crv": "Ed25519",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        });
         let set = json!({ "keys": [{ "kty": "XYZ" }, 5, supported, { "kty": 1 }] });
         assert_eq!(keys(&set).unwrap().len(), 1);
         assert_eq!(keys(&json!({})).unwrap().len(), 0);

@@ -44,7 +44,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_form_token_is_valid_only_for_its_secret_and_purpose(secret in ".{0,80}", other in ".{0,80}", text in ".{0,60}") {
+        fn a_form_token_is_valid_only_for_its_secret_and_purpose(
+            secret in ".{0,80}",
+            other in ".{0,80}",
+            text in ".{0,60}",
+        ) {
             let token = derive_token(&secret, "form");
             prop_assert!(is_derived_token(&token, &secret, "form"));
             prop_assert!(!is_derived_token(&token, &secret, "state"));

@@ -237,8 +237,8 @@ fn check(claims: &Value, expected: ExpectedClaims<'_>) -> Result<(), InvalidToke
     for (name, time) in [("iat", Some(issued)), ("nbf", time_claim("nbf")?)] {
         if let Some(time) = time.filter(|time| *time > seconds + MAX_CLOCK_SKEW) {
             return invalid(format!(
-                "{name} is {time}, more than {MAX_CLOCK_SKEW} s in the future; it is {now} here, check \
-                 the clocks"
+                "{name} is {time}, more than {MAX_CLOCK_SKEW} s in the future; it is {now} here, \
+                    check the clocks"
             ));
         }
     }
@@ -269,8 +269,14 @@ mod tests {
 
     fn claims(more: &Value) -> Value {
         let mut claims = json!({
-            "iss": "https://id.example.com", "sub": "ada", "aud": "ours", "exp": 1_300, "iat": 1_000, "nonce": "n",
-            "email": "ada@example.com", "email_verified": true,
+            "iss": "https://id.example.com",
+            "sub": "ada",
+            "aud": "ours",
+            "exp": 1_300,
+            "iat": 1_000,
+            "nonce": "n",
+            "email": "ada@example.com",
+            "email_verified": true,
         });
         for (name, value) in more.as_object().unwrap() {
             claims[name] = value.clone();
@@ -333,7 +339,9 @@ mod tests {
         fn any_other_claim_may_be_anything(
             name in "updated_at|amr|acr|locale|name|at_hash|auth_time|address|phone_number|[a-z]{6,9}",
             value in prop_oneof![
-                Just(json!(null)), Just(json!("")), Just(json!(5)), Just(json!([1])), Just(json!({ "a": 1 })),
+                Just(json!(null)), Just(json!("")), Just(json!(5)), Just(json!([
+                    1,
+                ])), Just(json!({ "a": 1 })),
                 "[a-z]{0,9}".prop_map(Value::from),
             ],
         ) {

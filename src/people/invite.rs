@@ -19,7 +19,8 @@ use crate::platform::{MemberView, create_organization, save_member, without_dupl
 
 store::statements! {
     /// The members with a mail address (in lower case), the oldest first.
-    BY_EMAIL = "select id, doc, created_at, updated_at from member where organization_id = ?1 and email_key = ?2 order by created_at, id";
+    BY_EMAIL = "select id, doc, created_at, updated_at from member where organization_id = ?1
+        and email_key = ?2 order by created_at, id";
 }
 
 /// The name of a new organization's first member if the command names none.

@@ -18,7 +18,8 @@ use super::validity::{self, SignInRestriction};
 
 store::statements! {
     /// The members with a mail address (in lower case), with their organizations.
-    BY_EMAIL = "select m.id, m.doc, o.id, o.doc from member m join organization o on o.id = m.organization_id
+    BY_EMAIL = "select m.id, m.doc, o.id, o.doc from member m
+        join organization o on o.id = m.organization_id
         where m.email_key = ?1 and o.erased_at is null order by o.id, m.id limit ?2";
 }
 

@@ -35,7 +35,10 @@ pub fn return_path_error(text: &str) -> Option<&'static str> {
                 .iter()
                 .any(|byte| matches!(byte, b'/' | b'\\' | b'%') || byte.is_ascii_control())
     });
-    is_ambiguous.then_some("must not have a path segment that is empty, consists of dots or contains an encoded separator")
+    is_ambiguous.then_some(
+        "must not have a path segment that is empty, consists of dots or contains an encoded \
+            separator",
+    )
 }
 
 /// Returns whether a text is a valid return path.
@@ -220,14 +223,33 @@ mod tests {
         /// Resolves each accepted path as a browser does, from several pages of the service. The
         /// result has the same host and exactly that path.
         #[test]
-        fn an_accepted_path_stays_on_its_host_in_every_browser(text in prop_oneof![tricky(), "/{0,2}.{0,40}", any::<String>()]) {
+        fn an_accepted_path_stays_on_its_host_in_every_browser(
+            text in prop_oneof![tricky(), "/{0,2}.{0,40}", any::<String>()],
+        ) {
             if let Some(path) = valid_return_path(&text) {
-                for page in ["https://stay.example", "https://stay.example/sign-in?ticket=x", "http://127.0.0.1:8080/sign-in/"] {
+                for page in [
+                    "https://stay.example",
+                    "https://stay.example/sign-in?ticket=x",
+                    "http://127.0.0.1:8080/sign-in/",
+                ] {
                     let page = Url::parse(page).unwrap();
                     let target = page.join(path).unwrap();
                     prop_assert_eq!(target.origin(), page.origin());
                     prop_assert_eq!(target.username(), "");
-                    prop_assert_eq!(&target[url::Position::BeforePath..], path.replace('\'', if path.split_once('?').is_some_and(|(_, query)| query.contains('\'')) { "%27" } else { "'" }));
+                    prop_assert_eq!(
+                        &target[url::Position::BeforePath..],
+                        path.replace(
+                            '\'',
+                            if path
+                                .split_once('?')
+                                .is_some_and(|(_, query)| query.contains('\''))
+                            {
+                                "%27"
+                            } else {
+                                "'"
+                            }
+                        )
+                    );
                 }
                 prop_assert!(http::HeaderValue::from_str(path).is_ok());
             }

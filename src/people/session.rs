@@ -24,26 +24,33 @@ use super::validity::{self, MAX_SESSION_IDLE, MAX_SESSION_LIFETIME, SignInRestri
 
 store::statements! {
     /// A session by the hash of its token, with its member and their organization.
-    BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member_session s
+    BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc, o.revision,
+        o.stream_revision from member_session s
         join member m on m.organization_id = s.organization_id and m.id = s.member_id
-        join organization o on o.id = s.organization_id where s.organization_id = ?1 and s.token_hash = ?2 and o.erased_at is null";
+        join organization o on o.id = s.organization_id where s.organization_id = ?1
+        and s.token_hash = ?2 and o.erased_at is null";
     /// Inserts a session.
-    INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at, used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
+    INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at,
+        used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
     /// Deletes the oldest sessions of a member who has more sessions than the maximum.
     MAKE_ROOM = "delete from member_session where organization_id = ?1 and id in
-        (select id from member_session where organization_id = ?1 and member_id = ?2 order by created_at desc, id desc limit ?3 offset ?4)";
+        (select id from member_session where organization_id = ?1 and member_id = ?2
+        order by created_at desc, id desc limit ?3 offset ?4)";
     /// Sets the time of the last use of a session.
-    NOTE_USE = "update member_session set used_at = ?3 where organization_id = ?1 and id = ?2 and used_at < ?3";
+    NOTE_USE = "update member_session set used_at = ?3 where organization_id = ?1 and id = ?2
+        and used_at < ?3";
     /// Deletes the session of a member who signs out.
     LEAVE = "delete from member_session where organization_id = ?1 and id = ?2";
     /// Deletes the session of a token.
     END = "delete from member_session where organization_id = ?1 and token_hash = ?2";
     /// Sessions that have reached their maximum lifetime.
-    OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at limit ?2";
+    OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at
+        limit ?2";
     /// Deletes a batch of an organization's sessions that have reached their maximum lifetime.
     REMOVE_OLD = engine::some_old!("member_session", "id", "created_at");
     /// Sessions that have not been used within the last [`MAX_SESSION_IDLE`].
-    IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at limit ?2";
+    IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at
+        limit ?2";
     /// Deletes a batch of an organization's sessions that have not been used within the last
     /// [`MAX_SESSION_IDLE`].
     REMOVE_IDLING = engine::some_old!("member_session", "id", "used_at");
@@ -246,7 +253,8 @@ fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
             .write_for(Some(organization), store::WORK_LIMIT, note)
             .await
         {
-            tracing::warn!(%organization, cause = %error, "could not store when a session was last used; trying again at its next use");
+            tracing::warn!(%organization, cause = %error, "could not store when a session was last \
+                used; trying again at its next use");
         }
     });
 }

@@ -28,13 +28,18 @@ use crate::platform::{MemberView, audited_member, member_target, save_member, wi
 
 store::statements! {
     /// A member by id.
-    MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1 and id = ?2";
+    MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1
+        and id = ?2";
 }
 
 /// The person to invite.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({ "email": "marta@example.com", "name": "Marta", "permissions": ["view_properties", "view_reservations"] }))]
+#[schemars(example = json!({
+    "email": "marta@example.com",
+    "name": "Marta",
+    "permissions": ["view_properties", "view_reservations"],
+}))]
 struct InviteMember {
     /// Mail address of the person. It belongs to one member only.
     email: EmailAddress,
@@ -143,25 +148,42 @@ pub(super) fn operations() -> Vec<Operation> {
     };
     vec![
         declare("inviteMember", Method::POST, "/members")
-            .summary("Invite a member; the link by which they sign in is shown once. For members who are signed in")
+            .summary(
+                "Invite a member; the link by which they sign in is shown once. For members who \
+                    are signed in",
+            )
             .rest_only()
             .creates()
             .audited(Audits::makes("member", "name").withholding(&["signInUrl"]))
             .shows_once("signInUrl", check)
             .run(invite),
         declare("updateMember", Method::PATCH, "/members/{id}")
-            .summary("Change a member: permissions, access, whether they may sign in. For members who are signed in")
+            .summary(
+                "Change a member: permissions, access, whether they may sign in. For members who \
+                    are signed in",
+            )
             .rest_only()
             .audited(Audits::changes(audited))
             .run(update),
-        declare("createMemberSignInLink", Method::POST, "/members/{id}/sign-in-links")
-            .summary("Make a link by which a member signs in, shown once: good once, for an hour. For members who are signed in")
-            .rest_only()
-            .creates()
-            .touches_stream()
-            .audited(Audits::acts_on(named).recording(&["expiresAt"]).withholding(&["url"]))
-            .shows_once("url", check)
-            .run(link),
+        declare(
+            "createMemberSignInLink",
+            Method::POST,
+            "/members/{id}/sign-in-links",
+        )
+        .summary(
+            "Make a link by which a member signs in, shown once: good once, for an hour. For \
+                members who are signed in",
+        )
+        .rest_only()
+        .creates()
+        .touches_stream()
+        .audited(
+            Audits::acts_on(named)
+                .recording(&["expiresAt"])
+                .withholding(&["url"]),
+        )
+        .shows_once("url", check)
+        .run(link),
     ]
 }
 
@@ -200,7 +222,8 @@ fn check_permissions<'p>(
         Some(missing) => Err(Error::forbidden(Reason::rule(
             "member_holds_more",
             format!(
-                "You do not have the permission {}; you can give and take only permissions that you have.",
+                "You do not have the permission {}; you can give and take only permissions that \
+                    you have.",
                 missing.as_ref()
             ),
         ))),

@@ -29,21 +29,26 @@ use crate::platform::member_target;
 
 store::statements! {
     /// Inserts a ticket.
-    INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at, return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
+    INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at,
+        return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
     /// Deletes tickets of a member who has more tickets than the maximum, those with the earliest
     /// expiry first.
     MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
-        (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2 order by expires_at desc, id desc limit ?3 offset ?4)";
+        (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2
+        order by expires_at desc, id desc limit ?3 offset ?4)";
     /// Returns a row if an organization has a ticket with this token hash.
-    HAS = "select organization_id from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
+    HAS = "select organization_id from sign_in_ticket where organization_id = ?1
+        and token_hash = ?2";
     /// A ticket by the hash of its token, with its member and their organization.
     BY_TOKEN = "select t.member_id, m.doc, o.id, o.doc, t.return_to from sign_in_ticket t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
-        join organization o on o.id = t.organization_id where t.organization_id = ?1 and t.token_hash = ?2 and t.expires_at > ?3 and o.erased_at is null";
+        join organization o on o.id = t.organization_id where t.organization_id = ?1
+        and t.token_hash = ?2 and t.expires_at > ?3 and o.erased_at is null";
     /// Deletes a redeemed ticket.
     BURN = "delete from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
     /// Expired tickets.
-    ENDED = "select organization_id, id from sign_in_ticket where expires_at <= ?1 order by expires_at limit ?2";
+    ENDED = "select organization_id, id from sign_in_ticket where expires_at <= ?1
+        order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired tickets.
     REMOVE = engine::some_old!("sign_in_ticket", "id", "expires_at");
 }
@@ -82,7 +87,10 @@ struct CreateSignInLink {
 /// A sign-in link of a member with its expiry.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = json!({ "url": "https://stay.example.com/sign-in?ticket=st_kq3…", "expiresAt": "2026-11-21T09:35:00.000Z" }))]
+#[schemars(example = json!({
+    "url": "https://stay.example.com/sign-in?ticket=st_kq3…",
+    "expiresAt": "2026-11-21T09:35:00.000Z",
+}))]
 struct SignInLink {
     /// Address for the member's browser. Anyone with this address can sign in as the member once.
     url: String,

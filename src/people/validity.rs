@@ -104,7 +104,10 @@ mod tests {
         fn no_session_outlasts_its_limits(created: i32, used: i32) {
             let (created, used) = (at(created.into()), at(used.into()));
             let end = session_end(created, used);
-            prop_assert!(end.duration_since(created) <= MAX_SESSION_LIFETIME && end.duration_since(used) <= MAX_SESSION_IDLE);
+            prop_assert!(
+                end.duration_since(created) <= MAX_SESSION_LIFETIME
+                    && end.duration_since(used) <= MAX_SESSION_IDLE
+            );
         }
     }
 }

@@ -45,11 +45,14 @@ store::statements! {
     /// Number of API keys.
     COUNT = "select count(*) from api_key where organization_id = ?1";
     /// A page of API keys, ordered by the time of creation.
-    PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
+    PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1
+        order by created_at, id limit ?2 offset ?3";
     /// For each of these keys, the newest audit log entry whose actor is the key.
-    LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation', a.doc -> 'target' from api_key k
+    LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation', a.doc -> 'target'
+        from api_key k
         join audit_log a on a.organization_id = ?1 and a.id =
-            (select l.id from audit_log l where l.organization_id = ?1 and l.actor_id = k.id order by l.id desc limit 1)
+            (select l.id from audit_log l where l.organization_id = ?1 and l.actor_id = k.id
+            order by l.id desc limit 1)
         where k.organization_id = ?1 and k.id = any(?2)";
 }
 
@@ -59,7 +62,10 @@ pub struct ConsoleKeys(pub bool);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({ "name": "Channel manager", "permissions": ["view_properties", "view_reservations"] }))]
+#[schemars(example = json!({
+    "name": "Channel manager",
+    "permissions": ["view_properties", "view_reservations"],
+}))]
 struct CreateTeamApiKey {
     /// Purpose of the key, which tells it from the other keys in the list.
     name: Text200,
@@ -95,12 +101,21 @@ struct RotateTeamApiKey {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Channel manager", "permissions": ["view_reservations"], "expiresAt": null,
-    "createdAt": "2026-11-21T09:30:00.000Z", "lastUsedAt": "2026-11-22T08:00:00.000Z",
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "name": "Channel manager",
+    "permissions": ["view_reservations"],
+    "expiresAt": null,
+    "createdAt": "2026-11-21T09:30:00.000Z",
+    "lastUsedAt": "2026-11-22T08:00:00.000Z",
     "lastWrite": {
-        "operation": "updatePortal", "occurredAt": "2026-11-21T10:30:00.000Z",
-        "target": { "type": "portal", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Casa Azul" },
-    }
+        "operation": "updatePortal",
+        "occurredAt": "2026-11-21T10:30:00.000Z",
+        "target": {
+            "type": "portal",
+            "id": "0192f0c1-2345-7abc-8def-0123456789ad",
+            "name": "Casa Azul",
+        },
+    },
 }))]
 pub(crate) struct TeamApiKey {
     pub id: Uuid,
@@ -136,24 +151,48 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         declare(LIST_TEAM_API_KEYS.id(), Method::GET, "/api-keys")
             .summary("List the organization's API keys, without their tokens")
-            .tool("records", "List API keys", "API keys: permissions, last use and change.")
-            .pages_as(LIST_TEAM_API_KEYS, PageLimits { default: 50, max: 100 }, list),
+            .tool(
+                "records",
+                "List API keys",
+                "API keys: permissions, last use and change.",
+            )
+            .pages_as(
+                LIST_TEAM_API_KEYS,
+                PageLimits {
+                    default: 50,
+                    max: 100,
+                },
+                list,
+            ),
         declare(CREATE_TEAM_API_KEY.id(), Method::POST, "/api-keys")
-            .summary("Make an API key; its token is shown once. For members who are signed in, with --console-keys")
+            .summary(
+                "Make an API key; its token is shown once. For members who are signed in, with \
+                    --console-keys",
+            )
             .rest_only()
             .creates()
             .audited(Audits::makes("api_key", "name").withholding(&["token"]))
             .shows_once("token", check)
             .run_as(CREATE_TEAM_API_KEY, create),
-        declare(ROTATE_TEAM_API_KEY.id(), Method::POST, "/api-keys/{apiKeyId}/rotate")
-            .summary("Make another token for an API key, shown once. For members who are signed in, with --console-keys")
-            .rest_only()
-            .creates()
-            .audited(Audits::changes(audited::audited_api_key).recording(&["graceSeconds"]))
-            .shows_once("token", check)
-            .run_as(ROTATE_TEAM_API_KEY, rotate),
+        declare(
+            ROTATE_TEAM_API_KEY.id(),
+            Method::POST,
+            "/api-keys/{apiKeyId}/rotate",
+        )
+        .summary(
+            "Make another token for an API key, shown once. For members who are signed in, with \
+                --console-keys",
+        )
+        .rest_only()
+        .creates()
+        .audited(Audits::changes(audited::audited_api_key).recording(&["graceSeconds"]))
+        .shows_once("token", check)
+        .run_as(ROTATE_TEAM_API_KEY, rotate),
         declare("revokeTeamApiKey", Method::DELETE, "/api-keys/{apiKeyId}")
-            .summary("Revoke an API key, and disable its subscriptions. For members who are signed in, with --console-keys")
+            .summary(
+                "Revoke an API key, and disable its subscriptions. For members who are signed in, \
+                    with --console-keys",
+            )
             .rest_only()
             .audited(Audits::changes(audited::audited_api_key))
             .run(revoke),
@@ -212,7 +251,8 @@ fn check(context: &Context<'_, '_>) -> Result<()> {
     if !is_on {
         return Err(Error::forbidden(Reason::rule(
             "keys_of_platform",
-            "Only the platform can manage API keys, because the service runs without --console-keys.",
+            "Only the platform can manage API keys, because the service runs without \
+                --console-keys.",
         )));
     }
     if !context.access.may_act_for_organization() {

@@ -21,11 +21,13 @@ store::statements! {
     /// Creates or replaces an OAuth app. An app that registered itself, or that had a metadata
     /// document, belongs to the platform from then on. The secret does not change.
     PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
-        on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc, idle_since = null, document_url = null
+        on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc,
+        idle_since = null, document_url = null
         returning created_at, updated_at";
     /// Replaces the secret of an app. The previous secret stays valid until time `?3`. A secret
     /// that was replaced earlier becomes invalid.
-    REPLACE_SECRET = "update oauth_app set replaced_hash = secret_hash, replaced_until = ?3, secret_hash = ?2
+    REPLACE_SECRET = "update oauth_app set replaced_hash = secret_hash, replaced_until = ?3,
+        secret_hash = ?2
         where id = ?1 and document_url is null returning id";
 }
 
@@ -93,10 +95,17 @@ pub(super) fn operations() -> Vec<Operation> {
         Operation::platform("putOauthApp", Method::PUT, "/oauth-apps/{oauthAppId}")
             .summary("Create an OAuth app, or replace one")
             .run_system(put_app),
-        Operation::platform("createClientSecret", Method::POST, "/oauth-apps/{oauthAppId}/client-secret")
-            .summary("Make a secret for an OAuth app, shown once, which it must show from then on; the one before is good for a day")
-            .creates()
-            .run_system(create_secret),
+        Operation::platform(
+            "createClientSecret",
+            Method::POST,
+            "/oauth-apps/{oauthAppId}/client-secret",
+        )
+        .summary(
+            "Make a secret for an OAuth app, shown once, which it must show from then on; the one \
+                before is good for a day",
+        )
+        .creates()
+        .run_system(create_secret),
     ]
 }
 

@@ -17,7 +17,8 @@ use uuid::Uuid;
 
 store::statements! {
     /// A page of the audit log: the entries before an id, newest first.
-    LIST = "select id, occurred_at, actor_id, actor_name, doc from audit_log where organization_id = ?1 and id < ?2 order by id desc limit ?3";
+    LIST = "select id, occurred_at, actor_id, actor_name, doc from audit_log
+        where organization_id = ?1 and id < ?2 order by id desc limit ?3";
     /// A page of the entries with one target.
     OF_TARGET = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and target_id = ?2 and id < ?3 order by id desc limit ?4";
@@ -26,8 +27,10 @@ store::statements! {
         where organization_id = ?1 and actor_id = ?2 and id < ?3 order by id desc limit ?4";
     /// A page of the entries with one target and one actor. The statement forces SQLite to use the
     /// index by target, because a target has fewer entries than an actor.
-    OF_BOTH = "select id, occurred_at, actor_id, actor_name, doc from audit_log indexed by audit_log_of_target
-        where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc limit ?5";
+    OF_BOTH = "select id, occurred_at, actor_id, actor_name, doc
+        from audit_log indexed by audit_log_of_target
+        where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc
+        limit ?5";
 }
 
 /// The operation that lists the entries of the audit log, the newest first.
@@ -144,12 +147,21 @@ impl AuditEntry {
 
 fn example() -> Value {
     json!({
-        "id": "0192f0c1-2345-7abc-8def-0123456789ab", "occurredAt": "2026-11-21T09:30:00.000Z",
-        "actor": { "kind": "oauth", "id": "0192f0c1-2345-7abc-8def-0123456789ac", "name": "Marta via Notes" },
+        "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+        "occurredAt": "2026-11-21T09:30:00.000Z",
+        "actor": {
+            "kind": "oauth",
+            "id": "0192f0c1-2345-7abc-8def-0123456789ac",
+            "name": "Marta via Notes",
+        },
         "operation": "updatePortal",
-        "target": { "type": "portal", "id": "0192f0c1-2345-7abc-8def-0123456789ad", "name": "Casa Azul" },
+        "target": {
+            "type": "portal",
+            "id": "0192f0c1-2345-7abc-8def-0123456789ad",
+            "name": "Casa Azul",
+        },
         "changes": [{ "field": "isChatEnabled", "before": true, "after": false }],
-        "requestId": "0192f0c1-2345-7abc-8def-0123456789ae"
+        "requestId": "0192f0c1-2345-7abc-8def-0123456789ae",
     })
 }
 

@@ -49,15 +49,25 @@ impl JsonSchema for PutRecords {
             "additionalProperties": false,
             "required": ["kind", "id"],
             "properties": {
-                "kind": { "type": "string", "enum": RecordKind::VARIANTS, "description": "The kind of the record." },
-                "id": { "type": "string", "format": "uuid", "description": "The caller's own id of the record." },
+                "kind": {
+                    "type": "string",
+                    "enum": RecordKind::VARIANTS,
+                    "description": "The kind of the record.",
+                },
+                "id": {
+                    "type": "string",
+                    "format": "uuid",
+                    "description": "The caller's own id of the record.",
+                },
                 "data": {
                     "type": "object",
-                    "description": "The whole record as it is from now on, in the shape of a sync of the platform interface.",
+                    "description": "The whole record as it is from now on, in the shape of a sync \
+                        of the platform interface.",
                 },
                 "isDeleted": {
                     "type": ["boolean", "null"],
-                    "description": "Whether the record is deleted. `data` is required unless it is.",
+                    "description": "Whether the record is deleted. `data` is required unless it \
+                        is.",
                 },
                 "version": version(),
             },
@@ -69,16 +79,26 @@ impl JsonSchema for PutRecords {
             "properties": {
                 "dryRun": {
                     "type": ["boolean", "null"],
-                    "description": "Whether everything is judged and answered as if it were applied, and nothing is. Null or left out: `false`.",
+                    "description": "Whether everything is judged and answered as if it were \
+                        applied, and nothing is. Null or left out: `false`.",
                 },
                 "records": records_schema(MAX_BY_HAND, published),
             },
-            "examples": [{
-                "records": [{
-                    "kind": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ab",
-                    "data": { "name": "Casa Azul 2-1", "timezone": "Europe/Madrid", "country": "ES" },
-                }],
-            }],
+            "examples": [
+                {
+                    "records": [
+                        {
+                            "kind": "property",
+                            "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+                            "data": {
+                                "name": "Casa Azul 2-1",
+                                "timezone": "Europe/Madrid",
+                                "country": "ES",
+                            },
+                        },
+                    ],
+                },
+            ],
         })
     }
 }
@@ -102,22 +122,27 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 fn put_operation() -> Operation {
-    Operation::public("putRecords", Method::POST, "/records", Needs::Permission(Permission::ManageOrganization))
-            .summary("Insert, replace and delete records by hand, all or nothing")
-            .tool(
-                "records",
-                "Put records",
-                "Creates, replaces and deletes records without a platform: flats, groups, tags, reservations and every other \
-                    kind, at most 1000. `data` is the whole record. A record that the platform manages (`origin` `platform`) \
-                    is refused. Try with `dryRun` first.",
-            )
-            .bulk(BODY_LIMIT_BY_HAND, TIMEOUT)
-            .keeps_numbers()
-            .touches_stream()
-            .destructive()
-            .idempotent()
-            .audited(Audits::changes(audited::audited_records).recording(&["applied", "events"]))
-            .run(put_records)
+    Operation::public(
+        "putRecords",
+        Method::POST,
+        "/records",
+        Needs::Permission(Permission::ManageOrganization),
+    )
+    .summary("Insert, replace and delete records by hand, all or nothing")
+    .tool(
+        "records",
+        "Put records",
+        "Creates, replaces and deletes records without a platform: flats, groups, tags, \
+            reservations and every other kind, at most 1000. `data` is the whole record. A record \
+            that the platform manages (`origin` `platform`) is refused. Try with `dryRun` first.",
+    )
+    .bulk(BODY_LIMIT_BY_HAND, TIMEOUT)
+    .keeps_numbers()
+    .touches_stream()
+    .destructive()
+    .idempotent()
+    .audited(Audits::changes(audited::audited_records).recording(&["applied", "events"]))
+    .run(put_records)
 }
 
 fn put_records(context: &mut Context<'_, '_>, input: PutRecords) -> Result<Synced> {
@@ -153,17 +178,22 @@ impl JsonSchema for UpdateRecord {
             "additionalProperties": false,
             "required": ["kind", "id", "data"],
             "properties": {
-                "kind": { "type": "string", "enum": RecordKind::VARIANTS, "description": "Kind of the record." },
+                "kind": {
+                    "type": "string",
+                    "enum": RecordKind::VARIANTS,
+                    "description": "Kind of the record.",
+                },
                 "id": { "type": "string", "format": "uuid", "description": "Id of the record." },
                 "data": {
                     "type": "object",
-                    "description": "The fields to change; those left out keep their value, also within an object. Null clears a field.",
+                    "description": "The fields to change; those left out keep their value, also \
+                        within an object. Null clears a field.",
                 },
                 "expectedUpdatedAt": {
                     "type": ["string", "null"],
                     "format": "date-time",
-                    "description": "The `updatedAt` that this was made against: 409 when it is another by now. Null or left out: \
-                        the change overwrites whatever is there.",
+                    "description": "The `updatedAt` that this was made against: 409 when it is \
+                        another by now. Null or left out: the change overwrites whatever is there.",
                 },
             },
             "examples": [{ "data": { "wifiName": "Casa Azul" } }],

@@ -26,45 +26,58 @@ store::statements! {
     MEMBER_EXISTS = "select id from member where organization_id = ?1 and id = ?2";
     /// Finds an OAuth app, to check whether the app exists. Apps belong to no organization, so the
     /// join only checks that the organization is not erased.
-    APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2 and o.erased_at is null";
+    APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2
+        and o.erased_at is null";
     /// Inserts an access token, with or without a grant.
-    INSERT_TOKEN = "insert into access_token (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc, grant_id, expires_at)
+    INSERT_TOKEN = "insert into access_token
+        (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc, grant_id,
+        expires_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     /// The grants of a connection in all other organizations.
     GRANTS_ELSEWHERE = "select organization_id, id from oauth_grant
-        where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3 order by organization_id, id";
+        where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3
+        order by organization_id, id";
     /// Deletes a grant of another organization with its tokens, unless another transaction has
     /// locked the grant.
     DELETE_GRANT_ELSEWHERE = "with free as (select id from oauth_grant
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
-        delete from oauth_grant where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
+        delete from oauth_grant where organization_id <> ?1 and organization_id = ?2
+        and id in (select id from free)";
     /// The tokens of a connection in all other organizations.
     TOKENS_ELSEWHERE = "select organization_id, id from access_token
-        where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3 order by organization_id, id";
+        where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3
+        order by organization_id, id";
     /// Deletes a token of another organization, unless another transaction has locked the token.
     DELETE_TOKEN_ELSEWHERE = "with free as (select id from access_token
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
-        delete from access_token where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
+        delete from access_token where organization_id <> ?1 and organization_id = ?2
+        and id in (select id from free)";
     /// Deletes the tokens of a connection.
-    DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
+    DELETE_TOKENS = "delete from access_token where organization_id = ?1 and oauth_app_id = ?2
+        and member_id = ?3";
     /// Deletes the grants of a connection, with their codes and refresh tokens.
-    DELETE_GRANTS = "delete from oauth_grant where organization_id = ?1 and oauth_app_id = ?2 and member_id = ?3";
+    DELETE_GRANTS = "delete from oauth_grant where organization_id = ?1 and oauth_app_id = ?2
+        and member_id = ?3";
     /// Restarts the idle period of an app that the platform did not create. Skips an app that
     /// another transaction has locked. That transaction restarts the period as well, or deletes the
     /// app.
     NOTE_END = "update oauth_app set idle_since = ?3 where id in
-        (select id from oauth_app where id = ?2 and idle_since is not null and coalesce(?1, id) = ?1 for no key update skip locked)";
+        (select id from oauth_app where id = ?2 and idle_since is not null
+        and coalesce(?1, id) = ?1 for no key update skip locked)";
     /// Deletes all tokens of a member, for every app.
-    DELETE_TOKENS_OF_MEMBER = "delete from access_token where organization_id = ?1 and member_id = ?2";
+    DELETE_TOKENS_OF_MEMBER = "delete from access_token where organization_id = ?1
+        and member_id = ?2";
     /// Deletes all grants of a member, for every app.
-    DELETE_GRANTS_OF_MEMBER = "delete from oauth_grant where organization_id = ?1 and member_id = ?2";
+    DELETE_GRANTS_OF_MEMBER = "delete from oauth_grant where organization_id = ?1
+        and member_id = ?2";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({
-    "memberId": "0192f0c1-2345-7abc-8def-0123456789ab", "oauthAppId": "0192f0c1-2345-7abc-8def-0123456789ac",
-    "permissions": ["view_properties"]
+    "memberId": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "oauthAppId": "0192f0c1-2345-7abc-8def-0123456789ac",
+    "permissions": ["view_properties"],
 }))]
 struct CreateToken {
     /// Id of the organization that the token acts in.

@@ -31,33 +31,43 @@ use crate::records::stored;
 
 store::statements! {
     /// A page of members, ordered by the time of creation.
-    MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
+    MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member
+        where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
     /// A page of the members whose last change was at or after a time, ordered by that change.
-    MEMBERS_SINCE = "select id, doc, created_at, updated_at from member where organization_id = ?1 and updated_at >= ?2
+    MEMBERS_SINCE = "select id, doc, created_at, updated_at from member where organization_id = ?1
+        and updated_at >= ?2
         order by updated_at, id limit ?3 offset ?4";
     /// Number of members that changed at or after a time.
-    COUNT_MEMBERS_SINCE = "select count(*) from member where organization_id = ?1 and updated_at >= ?2";
+    COUNT_MEMBERS_SINCE = "select count(*) from member where organization_id = ?1
+        and updated_at >= ?2";
     /// Inserts an API key.
-    INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc) values (?1, ?2, ?3, ?4, ?5)";
+    INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc)
+        values (?1, ?2, ?3, ?4, ?5)";
     /// The API keys of an organization.
-    LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1 order by created_at, id";
+    LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1
+        order by created_at, id";
     /// Replaces the token of an API key. The previous token stays valid until time `?4`. A token
     /// that was replaced earlier becomes invalid.
-    ROTATE_KEY = "update api_key set replaced_hash = token_hash, replaced_until = ?4, token_hash = ?3
+    ROTATE_KEY = "update api_key set replaced_hash = token_hash, replaced_until = ?4,
+        token_hash = ?3
         where organization_id = ?1 and id = ?2 returning id, doc, created_at";
     /// Stores the token hash of an API key that is about to be revoked.
     KEEP_HASH = "insert into revoked_key (organization_id, token_hash, revoked_at)
-        select organization_id, token_hash, ?3 from api_key where organization_id = ?1 and id = ?2 on conflict do nothing";
+        select organization_id, token_hash, ?3 from api_key where organization_id = ?1 and id = ?2
+        on conflict do nothing";
     /// Deletes the hashes of keys that were revoked before a time.
     FORGET_HASHES = "delete from revoked_key where organization_id = ?1 and revoked_at < ?2";
     /// Revokes an API key.
     DELETE_KEY = "delete from api_key where organization_id = ?1 and id = ?2";
     /// Creates or replaces a member.
-    PUT_MEMBER = "insert into member (organization_id, id, created_at, updated_at, doc) values (?1, ?2, ?3, ?3, ?4)
-        on conflict (organization_id, id) do update set updated_at = excluded.updated_at, doc = excluded.doc
+    PUT_MEMBER = "insert into member (organization_id, id, created_at, updated_at, doc)
+        values (?1, ?2, ?3, ?3, ?4)
+        on conflict (organization_id, id) do update
+        set updated_at = excluded.updated_at, doc = excluded.doc
         returning id, doc, created_at, updated_at";
     /// A page of an organization's members, ordered by id.
-    LIST_MEMBERS = "select id, doc, created_at, updated_at from member where organization_id = ?1 order by id limit ?2 offset ?3";
+    LIST_MEMBERS = "select id, doc, created_at, updated_at from member where organization_id = ?1
+        order by id limit ?2 offset ?3";
     /// Number of members.
     COUNT_MEMBERS = "select count(*) from member where organization_id = ?1";
     /// Deletes a member.
@@ -96,7 +106,10 @@ impl JsonSchema for Expiry {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({ "name": "Channel manager", "permissions": ["view_properties", "view_reservations"] }))]
+#[schemars(example = json!({
+    "name": "Channel manager",
+    "permissions": ["view_properties", "view_reservations"],
+}))]
 struct CreateApiKey {
     /// Id of the organization that the key acts in.
     #[expect(dead_code, reason = "the context is opened by it")]
@@ -184,8 +197,12 @@ pub(crate) struct ApiKeyView {
 
 fn key_example() -> Value {
     json!({
-        "id": "0192f0c1-2345-7abc-8def-0123456789ab", "name": "Channel manager", "permissions": ["view_reservations"], "expiresAt": null,
-        "createdAt": "2026-11-21T09:30:00.000Z", "token": "sk_3nS0…"
+        "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+        "name": "Channel manager",
+        "permissions": ["view_reservations"],
+        "expiresAt": null,
+        "createdAt": "2026-11-21T09:30:00.000Z",
+        "token": "sk_3nS0…",
     })
 }
 
@@ -275,40 +292,93 @@ pub(crate) struct CredentialSuccess {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::platform("createApiKey", Method::POST, "/organizations/{organizationId}/api-keys")
-            .summary("Make an API key; its token is shown once")
-            .creates()
-            .audited(Audits::makes("api_key", "name").withholding(&["token"]))
-            .run(create_key),
-        Operation::platform("listApiKeys", Method::GET, "/organizations/{organizationId}/api-keys")
-            .summary("List API keys, without their tokens")
-            .run(list_keys),
-        Operation::platform("rotateApiKey", Method::POST, "/organizations/{organizationId}/api-keys/{apiKeyId}/rotate")
-            .summary("Make another token for an API key, shown once; the one before is good until the grace time is over")
-            .creates()
-            .audited(Audits::changes(audited::audited_api_key).recording(&["graceSeconds"]))
-            .run(rotate_key),
-        Operation::platform("revokeApiKey", Method::DELETE, "/organizations/{organizationId}/api-keys/{apiKeyId}")
-            .summary("Revoke an API key: it stops working with the next request, and its subscriptions are disabled")
-            .audited(Audits::changes(audited::audited_api_key))
-            .run(revoke_key),
-        Operation::platform("putMember", Method::PUT, "/organizations/{organizationId}/members/{memberId}")
-            .summary("Create a member, or replace one")
-            .audited(Audits::changes(audited::audited_member))
-            .run(put_member),
-        Operation::platform("listMembers", Method::GET, "/organizations/{organizationId}/members")
-            .summary("List an organization's members, by id; by change with `updatedSince`")
-            .pages(PAGES, list_members),
-        Operation::platform("removeMember", Method::DELETE, "/organizations/{organizationId}/members/{memberId}")
-            .summary("Remove a member: their tokens stop working with the next request, and their subscriptions are disabled")
-            .audited(Audits::changes(audited::audited_member))
-            .run(remove_member),
-        Operation::public(LIST_TEAM_MEMBERS.id(), Method::GET, "/members", Needs::Permission(Permission::ManageOrganization))
-            .summary("List the organization's members")
-            .tool("records", "List team members", "People of the organization: name, email, permissions, properties they reach.")
-            .not_for_tools(&["updatedSince"])
-            .cached(CacheBasis::Configuration)
-            .pages_as(LIST_TEAM_MEMBERS, PageLimits { default: 50, max: 100 }, members_by_creation),
+        Operation::platform(
+            "createApiKey",
+            Method::POST,
+            "/organizations/{organizationId}/api-keys",
+        )
+        .summary("Make an API key; its token is shown once")
+        .creates()
+        .audited(Audits::makes("api_key", "name").withholding(&["token"]))
+        .run(create_key),
+        Operation::platform(
+            "listApiKeys",
+            Method::GET,
+            "/organizations/{organizationId}/api-keys",
+        )
+        .summary("List API keys, without their tokens")
+        .run(list_keys),
+        Operation::platform(
+            "rotateApiKey",
+            Method::POST,
+            "/organizations/{organizationId}/api-keys/{apiKeyId}/rotate",
+        )
+        .summary(
+            "Make another token for an API key, shown once; the one before is good until the grace \
+                time is over",
+        )
+        .creates()
+        .audited(Audits::changes(audited::audited_api_key).recording(&["graceSeconds"]))
+        .run(rotate_key),
+        Operation::platform(
+            "revokeApiKey",
+            Method::DELETE,
+            "/organizations/{organizationId}/api-keys/{apiKeyId}",
+        )
+        .summary(
+            "Revoke an API key: it stops working with the next request, and its subscriptions are \
+                disabled",
+        )
+        .audited(Audits::changes(audited::audited_api_key))
+        .run(revoke_key),
+        Operation::platform(
+            "putMember",
+            Method::PUT,
+            "/organizations/{organizationId}/members/{memberId}",
+        )
+        .summary("Create a member, or replace one")
+        .audited(Audits::changes(audited::audited_member))
+        .run(put_member),
+        Operation::platform(
+            "listMembers",
+            Method::GET,
+            "/organizations/{organizationId}/members",
+        )
+        .summary("List an organization's members, by id; by change with `updatedSince`")
+        .pages(PAGES, list_members),
+        Operation::platform(
+            "removeMember",
+            Method::DELETE,
+            "/organizations/{organizationId}/members/{memberId}",
+        )
+        .summary(
+            "Remove a member: their tokens stop working with the next request, and their \
+                subscriptions are disabled",
+        )
+        .audited(Audits::changes(audited::audited_member))
+        .run(remove_member),
+        Operation::public(
+            LIST_TEAM_MEMBERS.id(),
+            Method::GET,
+            "/members",
+            Needs::Permission(Permission::ManageOrganization),
+        )
+        .summary("List the organization's members")
+        .tool(
+            "records",
+            "List team members",
+            "People of the organization: name, email, permissions, properties they reach.",
+        )
+        .not_for_tools(&["updatedSince"])
+        .cached(CacheBasis::Configuration)
+        .pages_as(
+            LIST_TEAM_MEMBERS,
+            PageLimits {
+                default: 50,
+                max: 100,
+            },
+            members_by_creation,
+        ),
     ]
 }
 

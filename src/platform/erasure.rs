@@ -25,7 +25,8 @@ const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {
     /// The erased organization with remaining rows that was erased first.
-    ERASED = "select id from organization where erased_at is not null order by erased_at, id limit 1";
+    ERASED = "select id from organization where erased_at is not null order by erased_at, id
+        limit 1";
     /// Deletes the row of the organization if no other row refers to it.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null
         and not exists (select 1 from webhook_subscription where organization_id = ?1)

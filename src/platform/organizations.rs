@@ -24,13 +24,16 @@ use crate::{guest, translations};
 store::statements! {
     /// Creates an organization or replaces its settings; returns no row while the organization is
     /// being erased.
-    PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, ?4, ?2, ?2, ?3)
+    PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc)
+        values (?1, ?4, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         where organization.erased_at is null returning id, doc, created_at, updated_at";
     /// An organization by its id.
-    ORGANIZATION = "select id, doc, created_at, updated_at from organization where id = ?1 and erased_at is null";
+    ORGANIZATION = "select id, doc, created_at, updated_at from organization where id = ?1
+        and erased_at is null";
     /// A page of all organizations, ordered by id.
-    LIST = "select id, doc, created_at, updated_at from organization where erased_at is null order by id limit ?1 offset ?2";
+    LIST = "select id, doc, created_at, updated_at from organization where erased_at is null
+        order by id limit ?1 offset ?2";
     /// Number of organizations.
     COUNT = "select count(*) from organization where erased_at is null";
     /// Marks an organization as erased. From then on no query finds it, and the sweep deletes its
@@ -49,7 +52,11 @@ const ENGLISH: &str = "en";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = serde_json::json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es", "fr"] }))]
+#[schemars(example = serde_json::json!({
+    "name": "Casa Mar",
+    "country": "ES",
+    "languages": ["en", "es", "fr"],
+}))]
 struct PutOrganization {
     /// Id of the organization, chosen by the caller. A known id changes its organization, and an
     /// unknown id creates an organization.
@@ -230,7 +237,8 @@ fn save(
         .row(&PUT_ORGANIZATION, &values![id, system.now, doc, revision])?;
     let row = row.ok_or_else(|| {
         Error::conflict(
-            "The organization is being erased; it can be created again when the erasure is complete.",
+            "The organization is being erased; it can be created again when the erasure is \
+                complete.",
         )
     })?;
     let view = OrganizationView::from_row(&row)?;

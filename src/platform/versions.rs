@@ -16,9 +16,11 @@ use crate::records::RecordKind;
 
 store::statements! {
     /// The versions of records of a kind.
-    VERSIONS = "select record_id, version from record_version where organization_id = ?1 and kind = ?2 and record_id = any(?3)";
+    VERSIONS = "select record_id, version from record_version where organization_id = ?1
+        and kind = ?2 and record_id = any(?3)";
     /// Stores the version of a record.
-    PUT_VERSION = "insert into record_version (organization_id, kind, record_id, version) values (?1, ?2, ?3, ?4)
+    PUT_VERSION = "insert into record_version (organization_id, kind, record_id, version)
+        values (?1, ?2, ?3, ?4)
         on conflict (organization_id, kind, record_id) do update set version = excluded.version";
 }
 
@@ -152,7 +154,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_stored_version_reads_back(number: i64, second in -60_000_000_000_i64..250_000_000_000, nanosecond in 0..1_000_000_000_i32) {
+        fn a_stored_version_reads_back(
+            number: i64,
+            second in -60_000_000_000_i64..250_000_000_000,
+            nanosecond in 0..1_000_000_000_i32,
+        ) {
             let time = RecordVersion::Time(Moment(Timestamp::new(second, nanosecond).unwrap()));
             for version in [RecordVersion::Number(number), time] {
                 prop_assert_eq!(RecordVersion::from_text(&version.to_text()), Some(version));

@@ -21,7 +21,8 @@ use crate::scopes::{Coverage, EntityType, TargetKind, assign_portal, remove};
 
 store::statements! {
     /// Selects the portal that is directly assigned to a property.
-    PORTAL_OF = "select entity_id from entity_scope where organization_id = ?1 and target_kind = 'property' and target_id = ?2 and entity_type = 'portal_settings'";
+    PORTAL_OF = "select entity_id from entity_scope where organization_id = ?1
+        and target_kind = 'property' and target_id = ?2 and entity_type = 'portal_settings'";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -40,7 +41,8 @@ struct AssignPortal {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ac", "portalSettingsId": "0192f0c1-2345-7abc-8def-0123456789ab"
+    "id": "0192f0c1-2345-7abc-8def-0123456789ac",
+    "portalSettingsId": "0192f0c1-2345-7abc-8def-0123456789ab",
 }))]
 struct AssignedPortal {
     /// Id of the property.
@@ -60,8 +62,8 @@ pub(super) fn operations() -> Vec<Operation> {
         .tool(
             "portals",
             "Assign a portal to a property",
-            "Points one property at a portal, before any by group or tag; null lets group, tag or default decide again. For \
-                groups and tags use `addEntityScopes`.",
+            "Points one property at a portal, before any by group or tag; null lets group, tag or \
+                default decide again. For groups and tags use `addEntityScopes`.",
         )
         .destructive()
         .idempotent()

@@ -29,7 +29,9 @@ pub(super) fn portal(
         ENGLISH,
     )?;
     let english_texts = json!({
-        "specialOfferTitle": texts.of(title), "specialOfferType": texts.of(kind), "specialOfferCtaText": texts.of(call_to_action),
+        "specialOfferTitle": texts.of(title),
+        "specialOfferType": texts.of(kind),
+        "specialOfferCtaText": texts.of(call_to_action),
         "precheckinPromptMessage": texts.of(prompt),
     });
     AuditedObject::new("portal", Some(portal.id), portal.name.clone())

@@ -142,7 +142,11 @@ impl Creatable for BrandingFields {
     const CREATE_ONLY: &'static [&'static str] = &["calloutMessage"];
 
     fn example() -> Value {
-        json!({ "name": "Casa Mar", "primaryColor": "#0E7490", "calloutMessage": "Welcome to Barcelona" })
+        json!({
+            "name": "Casa Mar",
+            "primaryColor": "#0E7490",
+            "calloutMessage": "Welcome to Barcelona",
+        })
     }
 }
 
@@ -170,7 +174,12 @@ mod tests {
     fn an_empty_link_is_cleared_and_a_short_colour_expanded() {
         let mut branding: Branding = serde_json::from_value(example()).unwrap();
         branding.facebook_url = Some("https://example.com".into());
-        let sent = json!({ "facebookUrl": "", "primaryColor": "#abC", "backgroundColor": null, "showPoweredBy": true });
+        let sent = json!({
+            "facebookUrl": "",
+            "primaryColor": "#abC",
+            "backgroundColor": null,
+            "showPoweredBy": true,
+        });
         serde_json::from_value::<BrandingFields>(sent)
             .unwrap()
             .apply(&mut branding);

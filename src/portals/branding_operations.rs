@@ -21,14 +21,17 @@ use crate::translations::{self, ENGLISH, SourceTable, TextLink};
 
 store::statements! {
     /// Selects the brandings of an organization, the default first, then oldest first.
-    LIST = "select doc from portal_branding where organization_id = ?1 order by is_default desc, created_at, id";
+    LIST = "select doc from portal_branding where organization_id = ?1
+        order by is_default desc, created_at, id";
     /// Selects a branding.
     BRANDING = "select doc from portal_branding where organization_id = ?1 and id = ?2";
     /// Selects the default branding.
     DEFAULT = "select doc from portal_branding where organization_id = ?1 and is_default = true";
     /// Inserts or updates a branding.
-    PUT = "insert into portal_branding (organization_id, id, is_default, created_at, updated_at, doc) values (?1, ?2, ?3, ?4, ?4, ?5)
-        on conflict (organization_id, id) do update set is_default = excluded.is_default, updated_at = excluded.updated_at, doc = excluded.doc";
+    PUT = "insert into portal_branding (organization_id, id, is_default, created_at, updated_at,
+        doc) values (?1, ?2, ?3, ?4, ?4, ?5)
+        on conflict (organization_id, id) do update
+        set is_default = excluded.is_default, updated_at = excluded.updated_at, doc = excluded.doc";
 }
 
 /// The field that links the callout.
@@ -37,36 +40,53 @@ const CALLOUT: &str = "calloutMessageId";
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
     vec![
-        Operation::public("listPortalBrandings", Method::GET, "/portal-brandings", Needs::Permission(ViewProperties))
-            .summary("List brandings, the default first, then oldest first")
-            .tool(
-                "brandings",
-                "List brandings",
-                "Looks of guest portals: name, logo, colours, links, domain. The default first. A portal names its own by \
-                    `brandingId`.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run(list),
-        Operation::public("createPortalBranding", Method::POST, "/portal-brandings", Needs::Permission(ModifyProperties))
-            .summary("Create a branding")
-            .tool(
-                "brandings",
-                "Create a branding",
-                "Creates a look for guest portals; give it to a portal by `updatePortal` with `brandingId`. Example: {\"name\": \
-                    \"Casa Mar\", \"nickname\": \"Casa Mar\", \"primaryColor\": \"#0F766E\"}",
-            )
-            .creates()
-            .audited(Audits::makes("portal_branding", "name"))
-            .run(create),
-        Operation::public("updatePortalBranding", Method::PATCH, "/portal-brandings/{id}", Needs::Permission(ModifyProperties))
-            .summary("Change fields of a branding")
-            .tool(
-                "brandings",
-                "Change a branding",
-                "Changes fields of a branding, and so the look of every portal that shows it; returns it.",
-            )
-            .audited(Audits::changes(audited::branding))
-            .run(update),
+        Operation::public(
+            "listPortalBrandings",
+            Method::GET,
+            "/portal-brandings",
+            Needs::Permission(ViewProperties),
+        )
+        .summary("List brandings, the default first, then oldest first")
+        .tool(
+            "brandings",
+            "List brandings",
+            "Looks of guest portals: name, logo, colours, links, domain. The default first. A \
+                portal names its own by `brandingId`.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run(list),
+        Operation::public(
+            "createPortalBranding",
+            Method::POST,
+            "/portal-brandings",
+            Needs::Permission(ModifyProperties),
+        )
+        .summary("Create a branding")
+        .tool(
+            "brandings",
+            "Create a branding",
+            "Creates a look for guest portals; give it to a portal by `updatePortal` with \
+                `brandingId`. Example: {\"name\": \"Casa Mar\", \"nickname\": \"Casa Mar\", \
+                \"primaryColor\": \"#0F766E\"}",
+        )
+        .creates()
+        .audited(Audits::makes("portal_branding", "name"))
+        .run(create),
+        Operation::public(
+            "updatePortalBranding",
+            Method::PATCH,
+            "/portal-brandings/{id}",
+            Needs::Permission(ModifyProperties),
+        )
+        .summary("Change fields of a branding")
+        .tool(
+            "brandings",
+            "Change a branding",
+            "Changes fields of a branding, and so the look of every portal that shows it; returns \
+                it.",
+        )
+        .audited(Audits::changes(audited::branding))
+        .run(update),
     ]
 }
 

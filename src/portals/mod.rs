@@ -76,7 +76,8 @@ pub(crate) static MODULE: Module = Module {
     subjects: &[
         (
             "portals",
-            "Guest portals: what guests of some flats see, whom they can ask, what they are offered.",
+            "Guest portals: what guests of some flats see, whom they can ask, what they are \
+                offered.",
         ),
         (
             "portal-brandings",

@@ -275,8 +275,12 @@ impl Creatable for PortalFields {
 
     fn example() -> Value {
         json!({
-            "name": "Casa Azul", "supportPhone": "93 412 34 56", "communicationMethod": "phone",
-            "isSpecialOfferActive": true, "specialOfferTitle": "Late check-out", "specialOfferCtaText": "Ask for it",
+            "name": "Casa Azul",
+            "supportPhone": "93 412 34 56",
+            "communicationMethod": "phone",
+            "isSpecialOfferActive": true,
+            "specialOfferTitle": "Late check-out",
+            "specialOfferCtaText": "Ask for it",
         })
     }
 }

@@ -30,7 +30,8 @@ store::statements! {
         (select summary from portal where organization_id = ?1 order by created_at, id) as portals";
     /// Builds the response of `listPortals` with only the portals whose ids are in `?2`.
     LIST_SOME = "select '[' || coalesce(string_agg(summary, ','), '') || ']' from
-        (select summary from portal where organization_id = ?1 and id = any(?2) order by created_at, id) as portals";
+        (select summary from portal where organization_id = ?1 and id = any(?2)
+        order by created_at, id) as portals";
     /// Selects those of the given ids that are ids of portals.
     AMONG = "select id from portal where organization_id = ?1 and id = any(?2)";
     /// Selects the ids and the names of the portals with the given ids.
@@ -44,12 +45,15 @@ store::statements! {
     /// Selects the id of the portal with this folded name.
     BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
     /// Inserts or updates a portal.
-    PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-        on conflict (organization_id, id) do update set name_key = excluded.name_key, is_default = excluded.is_default,
+    PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at,
+        summary, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        on conflict (organization_id, id) do update
+        set name_key = excluded.name_key, is_default = excluded.is_default,
         updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
     /// Selects the portals with an id after `?2`, in the order of ids. After a change of `SUMMARY`,
     /// the service reads all portals in batches of this order and writes their list items again.
-    AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit ?3";
+    AFTER = "select id, doc from portal where organization_id = ?1 and id > ?2 order by id limit \
+        ?3";
     /// Writes the list item of a portal.
     PUT_SUMMARY = "update portal set summary = ?3 where organization_id = ?1 and id = ?2";
 }
@@ -104,49 +108,72 @@ impl PortalRow {
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
     vec![
-        Operation::public(LIST_PORTALS.id(), Method::GET, "/portals", Needs::Permission(ViewProperties))
-            .summary("List every portal of the organization")
-            .tool(
-                "portals",
-                "List portals",
-                "Guest portals (the page a guest gets before and during a stay): name, whether default, branding. All settings of one: `getPortal`; what it serves: `listEntityScopes`.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run_text_as(LIST_PORTALS, list),
-        Operation::public("getPortal", Method::GET, "/portals/{id}", Needs::Permission(ViewProperties))
-            .summary("Read a portal's full configuration")
-            .tool(
-                "portals",
-                "Read a portal",
-                "All settings of a guest portal: what is switched on, contacts, special offer, branding. Its id comes from \
-                    `listPortals` or `search`.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run(|context, input: ById| readable(context, input.id)),
-        Operation::public("createPortal", Method::POST, "/portals", Needs::Permission(ModifyProperties))
-            .summary("Create a portal; it serves no property until assigned")
-            .tool(
-                "portals",
-                "Create a portal",
-                "Creates a guest portal. It serves no property until assigned: one by `assignPortalToProperty`, groups or tags by \
-                    `addEntityScopes` (entityType portal_settings). Example: {\"name\": \"Beach flats\", \"supportEmail\": \
-                    \"hi@example.com\"}",
-            )
-            .creates()
-            .rules(|input: Create<PortalFields>, wrong| input.0.rules(wrong))
-            .audited(Audits::makes("portal", "name"))
-            .run(create),
-        Operation::public("updatePortal", Method::PATCH, "/portals/{id}", Needs::Permission(ModifyProperties))
-            .summary("Change fields of a portal")
-            .tool(
-                "portals",
-                "Change a portal",
-                "Changes settings of a guest portal for all properties it serves; returns it. Example: {\"id\": \"…\", \"data\": \
-                    {\"isChatEnabled\": false}}",
-            )
-            .not_for_tools(&["expectedUpdatedAt"])
-            .audited(Audits::changes(audited::portal))
-            .run(update),
+        Operation::public(
+            LIST_PORTALS.id(),
+            Method::GET,
+            "/portals",
+            Needs::Permission(ViewProperties),
+        )
+        .summary("List every portal of the organization")
+        .tool(
+            "portals",
+            "List portals",
+            "Guest portals (the page a guest gets before and during a stay): name, whether \
+                default, branding. All settings of one: `getPortal`; what it serves: \
+                `listEntityScopes`.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run_text_as(LIST_PORTALS, list),
+        Operation::public(
+            "getPortal",
+            Method::GET,
+            "/portals/{id}",
+            Needs::Permission(ViewProperties),
+        )
+        .summary("Read a portal's full configuration")
+        .tool(
+            "portals",
+            "Read a portal",
+            "All settings of a guest portal: what is switched on, contacts, special offer, \
+                branding. Its id comes from `listPortals` or `search`.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run(|context, input: ById| readable(context, input.id)),
+        Operation::public(
+            "createPortal",
+            Method::POST,
+            "/portals",
+            Needs::Permission(ModifyProperties),
+        )
+        .summary("Create a portal; it serves no property until assigned")
+        .tool(
+            "portals",
+            "Create a portal",
+            "Creates a guest portal. It serves no property until assigned: one by \
+                `assignPortalToProperty`, groups or tags by `addEntityScopes` (entityType \
+                portal_settings). Example: {\"name\": \"Beach flats\", \"supportEmail\": \
+                \"hi@example.com\"}",
+        )
+        .creates()
+        .rules(|input: Create<PortalFields>, wrong| input.0.rules(wrong))
+        .audited(Audits::makes("portal", "name"))
+        .run(create),
+        Operation::public(
+            "updatePortal",
+            Method::PATCH,
+            "/portals/{id}",
+            Needs::Permission(ModifyProperties),
+        )
+        .summary("Change fields of a portal")
+        .tool(
+            "portals",
+            "Change a portal",
+            "Changes settings of a guest portal for all properties it serves; returns it. Example: \
+                {\"id\": \"…\", \"data\": {\"isChatEnabled\": false}}",
+        )
+        .not_for_tools(&["expectedUpdatedAt"])
+        .audited(Audits::changes(audited::portal))
+        .run(update),
     ]
 }
 

@@ -545,7 +545,10 @@ mod tests {
         /// A price per night is charged for each night, and the cap limits the total of a stay.
         #[test]
         fn a_waiver_costs_its_price_up_to_the_cap(
-            price in 0..100_000_u64, nights in 1..400_i64, cap in prop::option::of(0..1_000_000_u64), is_per_night: bool,
+            price in 0..100_000_u64,
+            nights in 1..400_i64,
+            cap in prop::option::of(0..1_000_000_u64),
+            is_per_night: bool,
         ) {
             let mut step = step(StepType::DamageDeposit);
             step.charges.is_damage_waiver_enabled = true;
@@ -554,11 +557,28 @@ mod tests {
                 step.charges.damage_waiver_pricing_basis = PricingBasis::PerStay;
             }
             let payment = [account(1, true, true, json!({}))];
-            let waivers = [(id(7), data(json!({ "name": "Gold", "amountCents": price, "currency": "EUR" })))];
-            let offered = choices_for(&step, &choices(&step, &accounts(&payment), &waivers), nights);
-            let whole = if is_per_night { price * u64::try_from(nights).unwrap() } else { price };
-            prop_assert_eq!(offered[0].total_cents, Some(cap.map_or(whole, |cap| cap.min(whole))));
-            prop_assert_eq!((offered[0].amount_cents, offered[0].currency.as_str()), (Some(price), "EUR"));
+            let waivers = [(
+                id(7),
+                data(json!({ "name": "Gold", "amountCents": price, "currency": "EUR" })),
+            )];
+            let offered = choices_for(
+                &step,
+                &choices(&step, &accounts(&payment), &waivers),
+                nights,
+            );
+            let whole = if is_per_night {
+                price * u64::try_from(nights).unwrap()
+            } else {
+                price
+            };
+            prop_assert_eq!(
+                offered[0].total_cents,
+                Some(cap.map_or(whole, |cap| cap.min(whole)))
+            );
+            prop_assert_eq!(
+                (offered[0].amount_cents, offered[0].currency.as_str()),
+                (Some(price), "EUR")
+            );
         }
     }
 }

@@ -27,8 +27,14 @@ impl Creatable for StepFields {
 
     fn example() -> Value {
         json!({
-            "nickname": "House rules", "stepType": "agreement", "isActive": true, "sortOrder": 3, "displayTitle": "Our house rules",
-            "agreementType": "text", "contractTemplateText": "No parties, no smoking, quiet from 22:00.", "minLos": 2,
+            "nickname": "House rules",
+            "stepType": "agreement",
+            "isActive": true,
+            "sortOrder": 3,
+            "displayTitle": "Our house rules",
+            "agreementType": "text",
+            "contractTemplateText": "No parties, no smoking, quiet from 22:00.",
+            "minLos": 2,
         })
     }
 }
@@ -349,7 +355,8 @@ mod tests {
         #[test]
         fn required_configuration_agrees_with_the_contract(
             step_type in prop::sample::select(StepType::VARIANTS),
-            text in prop::option::of(prop_oneof![Just(" "), Just("No parties.")]), has: [bool; 6],
+            text in prop::option::of(prop_oneof![Just(" "), Just("No parties.")]),
+            has: [bool; 6],
         ) {
             let mut step = step(step_type);
             let id = Uuid::from_u128(7);
@@ -360,7 +367,16 @@ mod tests {
             step.fee_product_ids = if has[3] { vec![id] } else { Vec::new() };
             step.write_only.background_check_account_id = has[4].then_some(id);
             if has[5] {
-                let question = json!([{ "id": id, "kind": "yes_no", "textMlTextId": id, "isRequired": true, "options": [], "conditions": [] }]);
+                let question = json!([
+                    {
+                        "id": id,
+                        "kind": "yes_no",
+                        "textMlTextId": id,
+                        "isRequired": true,
+                        "options": [],
+                        "conditions": [],
+                    },
+                ]);
                 step.questions = serde_json::from_value(question).unwrap();
             }
             let is_configured = match step_type.as_ref() {

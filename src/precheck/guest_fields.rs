@@ -225,7 +225,8 @@ pub(super) fn issues(step: &Step, are_rules_sent: bool, base: &[&str]) -> Vec<Is
                     path,
                     Reason::rule(
                         "rule_without_field",
-                        "must be a field that requiredGuestFields names, as guestFieldRules has a rule for it",
+                        "must be a field that requiredGuestFields names, as guestFieldRules has a \
+                            rule for it",
                     ),
                 ));
             }
@@ -389,15 +390,29 @@ mod tests {
         /// the other role.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
-            minimum in prop::option::of(0..150_u32), maximum in prop::option::of(0..150_u32), has_nations: bool, is_lead: bool,
+            minimum in prop::option::of(0..150_u32),
+            maximum in prop::option::of(0..150_u32),
+            has_nations: bool,
+            is_lead: bool,
             only in prop::option::of(prop::sample::select(&[GuestPart::Lead, GuestPart::Others][..])),
         ) {
             let rule = GuestFieldRule {
-                minimum_age: minimum, maximum_age: maximum, nationalities: has_nations.then(|| vec!["ES".into()]), only,
+                minimum_age: minimum,
+                maximum_age: maximum,
+                nationalities: has_nations.then(|| vec!["ES".into()]),
+                only,
             };
-            let part = if is_lead { GuestPart::Lead } else { GuestPart::Others };
+            let part = if is_lead {
+                GuestPart::Lead
+            } else {
+                GuestPart::Others
+            };
             let fields = Object::new();
-            let guest = GuestCategory { part, fields: &fields, check_in: Some(CHECK_IN) };
+            let guest = GuestCategory {
+                part,
+                fields: &fields,
+                check_in: Some(CHECK_IN),
+            };
             prop_assert_eq!(rule.holds(&guest), only.is_none_or(|only| only == part));
         }
     }

@@ -239,7 +239,12 @@ impl JsonSchema for IdentityFlagPolicy {
             };
             (
                 name.to_owned(),
-                json!({ "type": "string", "enum": allowed, "default": default, "description": format!("{finding}{bound}") }),
+                json!({
+                    "type": "string",
+                    "enum": allowed,
+                    "default": default,
+                    "description": format!("{finding}{bound}"),
+                }),
             )
         };
         schemars::json_schema!({
@@ -307,9 +312,24 @@ mod tests {
         /// steps#identity-checks).
         #[test]
         fn identity_actions_agree_with_the_spec(policy in policy()) {
-            let six = ["document_not_official", "selfie_spoof", "verification_unavailable", "name_unavailable", "name_unconfirmed", "retake_limit"];
-            let default_of_six = |name: &str| if six[..3].contains(&name) { Fail } else { Review };
-            let keeps_the_six = policy.0.iter().all(|(name, action)| !six.contains(&name.as_str()) || *action == default_of_six(name));
+            let six = [
+                "document_not_official",
+                "selfie_spoof",
+                "verification_unavailable",
+                "name_unavailable",
+                "name_unconfirmed",
+                "retake_limit",
+            ];
+            let default_of_six = |name: &str| {
+                if six[..3].contains(&name) {
+                    Fail
+                } else {
+                    Review
+                }
+            };
+            let keeps_the_six = policy.0.iter().all(|(name, action)| {
+                !six.contains(&name.as_str()) || *action == default_of_six(name)
+            });
             prop_assert_eq!(admits(&policy), keeps_the_six);
             for (name, action) in identity_actions(Some(&policy)) {
                 let is_one_of_two = matches!(name, "guest_is_local" | "guest_underage");
@@ -322,7 +342,13 @@ mod tests {
                 };
                 prop_assert_eq!(action, expected, "{}", name);
             }
-            prop_assert_eq!(needs_minimum_age(Some(&policy)), policy.0.get("guest_underage").is_some_and(|action| *action != Ignore));
+            prop_assert_eq!(
+                needs_minimum_age(Some(&policy)),
+                policy
+                    .0
+                    .get("guest_underage")
+                    .is_some_and(|action| *action != Ignore)
+            );
         }
     }
 
@@ -331,9 +357,15 @@ mod tests {
         /// report raises.
         #[test]
         fn a_verdict_agrees_with_the_sentences(
-            policy in policy(), places in prop::collection::vec(0..13_usize, 0..4), has_failed: bool, is_retaken: bool,
+            policy in policy(),
+            places in prop::collection::vec(0..13_usize, 0..4),
+            has_failed: bool,
+            is_retaken: bool,
         ) {
-            let mut checks: Vec<String> = places.iter().map(|place| CHECKS[*place].0.to_owned()).collect();
+            let mut checks: Vec<String> = places
+                .iter()
+                .map(|place| CHECKS[*place].0.to_owned())
+                .collect();
             let verdict = identity_verdict(&checks, has_failed, Some(&policy), is_retaken);
             if checks.is_empty() && has_failed {
                 checks.push(UNAVAILABLE.to_owned());
@@ -345,7 +377,8 @@ mod tests {
                 IdentityVerdict::Passed => prop_assert!(!has(Fail) && !has(Review)),
                 IdentityVerdict::Flagged(flags) => {
                     prop_assert!(has(Review) || has(Fail) && is_retaken);
-                    let is_named = checks.iter().any(|check| check == RETAKE_LIMIT) && actions[RETAKE_LIMIT] == Review;
+                    let is_named = checks.iter().any(|check| check == RETAKE_LIMIT)
+                        && actions[RETAKE_LIMIT] == Review;
                     prop_assert_eq!(flags.contains(&RETAKE_LIMIT), has(Fail) || is_named);
                     for check in &checks {
                         let is_flagged = actions[check.as_str()] == Review;

@@ -30,7 +30,8 @@ store::statements! {
     /// Selects the stored list item of every step. For types whose row depends on the
     /// organization's accounts, also selects the step's document.
     LIST = "select id, step_type, sort_order, created_at, summary,
-        case when is_active = true and step_type in ('damage_deposit', 'background_check') then doc end
+        case when is_active = true and step_type in
+        ('damage_deposit', 'background_check') then doc end
         from precheck_step where organization_id = ?1";
 }
 
@@ -140,16 +141,22 @@ fn exemplify(schema: &mut Schema) {
 
 pub(super) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("listPrecheckSteps", Method::GET, "/precheck-steps", Needs::Permission(Permission::ViewProperties))
-            .summary("List every step of the organization, in the order guests meet them")
-            .tool(
-                "steps",
-                "List steps",
-                "All pre-check-in steps in the order guests meet them: type, title, whether active, how much they are assigned \
-                    to, what an active one lacks. Why a guest does or does not get one says `explainGuestView`.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run_text::<_, Vec<StepRow>>(list),
+        Operation::public(
+            "listPrecheckSteps",
+            Method::GET,
+            "/precheck-steps",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("List every step of the organization, in the order guests meet them")
+        .tool(
+            "steps",
+            "List steps",
+            "All pre-check-in steps in the order guests meet them: type, title, whether active, \
+                how much they are assigned to, what an active one lacks. Why a guest does or does \
+                not get one says `explainGuestView`.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run_text::<_, Vec<StepRow>>(list),
     ]
 }
 

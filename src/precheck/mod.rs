@@ -85,7 +85,8 @@ pub(crate) static MODULE: Module = Module {
     subjects: &[
         (
             "precheck-steps",
-            "What guests complete before they arrive: one step a type, in an order, for whom and when.",
+            "What guests complete before they arrive: one step a type, in an order, for whom and \
+                when.",
         ),
         (
             "damage-waivers",

@@ -125,22 +125,30 @@ const MISNOMERS: [(&str, &str); 4] = [
     ("questions.options.text", NAME_OF_OPTION),
     ("questions.options.name", NAME_OF_OPTION),
 ];
-const TEXT_OF_QUESTION: &str = "is not a field of a question: create the text with createTranslation (sourceTable precheck_question) and send its id as textMlTextId";
-const NAME_OF_OPTION: &str = "is not a field of an option: create the text with createTranslation (sourceTable precheck_question) and send its id as nameMlTextId";
+const TEXT_OF_QUESTION: &str = "is not a field of a question: create the text with \
+    createTranslation (sourceTable precheck_question) and send its id as textMlTextId";
+const NAME_OF_OPTION: &str = "is not a field of an option: create the text with createTranslation \
+    (sourceTable precheck_question) and send its id as nameMlTextId";
 
 pub(super) fn operations() -> Vec<Operation> {
     use Permission::{ModifyProperties, ViewProperties};
     vec![
-        Operation::public("getPrecheckStep", Method::GET, "/precheck-steps/{id}", Needs::Permission(ViewProperties))
-            .summary("Read a step with its questions")
-            .tool(
-                "steps",
-                "Read a step",
-                "One pre-check-in step with all its settings and its questions (ids of questions and options). Use \
-                    `listPrecheckSteps` or `search` to find its id, `listEntityScopes` for what it is assigned to.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run(get),
+        Operation::public(
+            "getPrecheckStep",
+            Method::GET,
+            "/precheck-steps/{id}",
+            Needs::Permission(ViewProperties),
+        )
+        .summary("Read a step with its questions")
+        .tool(
+            "steps",
+            "Read a step",
+            "One pre-check-in step with all its settings and its questions (ids of questions and \
+                options). Use `listPrecheckSteps` or `search` to find its id, `listEntityScopes` \
+                for what it is assigned to.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run(get),
         Operation::public(
             "getPrecheckStepGuestFields",
             Method::GET,
@@ -151,33 +159,47 @@ pub(super) fn operations() -> Vec<Operation> {
         .rest_only()
         .cached(CacheBasis::Configuration)
         .run(get_guest_fields),
-        Operation::public("createPrecheckStep", Method::POST, "/precheck-steps", Needs::Permission(ModifyProperties))
-            .summary("Create a step; it is assigned to nothing yet")
-            .tool(
-                "steps",
-                "Create a step",
-                "Creates something guests must do before arrival (sign an agreement, answer questions, pay a deposit …). It \
-                    reaches no guest until `isActive` is true and `addEntityScopes` assigns it. Example: \
-                    {\"stepType\": \"damage_deposit\", \"nickname\": \"Deposit\", \"isSecurityDepositEnabled\": true, \
-                    \"securityDepositAmountCents\": 20000}",
-            )
-            .creates()
-            .field_hints(&MISNOMERS)
-            .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, RequestShape::CREATE))
-            .audited(Audits::makes("precheck_step", "nickname").recording(&["displayTitle", "questions"]))
-            .run(create),
-        Operation::public("updatePrecheckStep", Method::PATCH, "/precheck-steps/{id}", Needs::Permission(ModifyProperties))
-            .summary("Change fields of a step")
-            .tool(
-                "steps",
-                "Change a step",
-                "Changes fields of a step; returns it. Lists such as `questions` are replaced whole: read them with \
-                    `getPrecheckStep` first. Example: {\"id\": \"…\", \"data\": {\"isActive\": true}}",
-            )
-            .field_hints(&MISNOMERS)
-            .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
-            .audited(Audits::changes(audited::step))
-            .run(update),
+        Operation::public(
+            "createPrecheckStep",
+            Method::POST,
+            "/precheck-steps",
+            Needs::Permission(ModifyProperties),
+        )
+        .summary("Create a step; it is assigned to nothing yet")
+        .tool(
+            "steps",
+            "Create a step",
+            "Creates something guests must do before arrival (sign an agreement, answer questions, \
+                pay a deposit …). It reaches no guest until `isActive` is true and \
+                `addEntityScopes` assigns it. Example: {\"stepType\": \"damage_deposit\", \
+                \"nickname\": \"Deposit\", \"isSecurityDepositEnabled\": true, \
+                \"securityDepositAmountCents\": 20000}",
+        )
+        .creates()
+        .field_hints(&MISNOMERS)
+        .rules(|input: Create<StepFields>, wrong| rules(input.0, wrong, RequestShape::CREATE))
+        .audited(
+            Audits::makes("precheck_step", "nickname").recording(&["displayTitle", "questions"]),
+        )
+        .run(create),
+        Operation::public(
+            "updatePrecheckStep",
+            Method::PATCH,
+            "/precheck-steps/{id}",
+            Needs::Permission(ModifyProperties),
+        )
+        .summary("Change fields of a step")
+        .tool(
+            "steps",
+            "Change a step",
+            "Changes fields of a step; returns it. Lists such as `questions` are replaced whole: \
+                read them with `getPrecheckStep` first. Example: {\"id\": \"…\", \"data\": \
+                {\"isActive\": true}}",
+        )
+        .field_hints(&MISNOMERS)
+        .rules(|input: Update<StepFields>, wrong| rules(input.data, wrong, RequestShape::UPDATE))
+        .audited(Audits::changes(audited::step))
+        .run(update),
     ]
 }
 

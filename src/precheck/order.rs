@@ -96,7 +96,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_of_steps_agrees_with_the_spec(keys in prop::collection::vec(sort_key(), 0..20), is_automatic: bool) {
+        fn the_order_of_steps_agrees_with_the_spec(
+            keys in prop::collection::vec(sort_key(), 0..20),
+            is_automatic: bool,
+        ) {
             let mut sorted = keys.clone();
             sorted.sort_by(|one, other| compare(one, other, is_automatic));
             prop_assert_eq!(sorted, by_hand(keys, is_automatic));

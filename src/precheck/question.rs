@@ -446,7 +446,8 @@ fn yes_and_no(
                     vec![number.into(), "options".into(), option_index.into()],
                     Reason::rule(
                         "yes_no_options",
-                        "must be one of the two options that the server creates for a yes_no question",
+                        "must be one of the two options that the server creates for a yes_no \
+                            question",
                     ),
                 );
             }
@@ -636,8 +637,13 @@ mod tests {
         replaced(
             json!([
                 { "kind": "yes_no", "textMlTextId": id(1) },
-                { "kind": "single_select", "textMlTextId": id(2), "isRequired": true, "options": [{ "nameMlTextId": id(3) }, { "nameMlTextId": id(4) }],
-                  "conditions": [{ "questionIndex": 0, "optionIndex": 0 }] },
+                {
+                    "kind": "single_select",
+                    "textMlTextId": id(2),
+                    "isRequired": true,
+                    "options": [{ "nameMlTextId": id(3) }, { "nameMlTextId": id(4) }],
+                    "conditions": [{ "questionIndex": 0, "optionIndex": 0 }],
+                },
             ]),
             &[],
         )
@@ -702,7 +708,12 @@ mod tests {
             replaced(read.clone(), &stored).unwrap_err(),
             [r#"[0,"conditions",0]"#]
         );
-        read[0]["conditions"] = json!([{ "questionIndex": 0, "optionIndex": 0 }, { "optionId": id(7) }, {}, { "questionIndex": 1 }]);
+        read[0]["conditions"] = json!([
+            { "questionIndex": 0, "optionIndex": 0 },
+            { "optionId": id(7) },
+            {},
+            { "questionIndex": 1 },
+        ]);
         assert_eq!(replaced(read, &stored).unwrap_err().len(), 4);
         // The request contains a question with a condition, but not the question to which the
         // condition refers.
@@ -719,11 +730,23 @@ mod tests {
         let (first, second) = (&stored[0], &stored[1]);
         let wrong = json!([
             { "id": first.id, "kind": "free_form_input", "textMlTextId": id(1), "options": [{}] },
-            { "id": second.id, "kind": "single_select", "textMlTextId": id(2), "options": [
-                { "id": first.options[0].id, "nameMlTextId": id(3) }, { "id": second.options[0].id, "nameMlTextId": id(3) },
-                { "id": second.options[0].id }, { "nameMlTextId": id(3), "answer": "yes" },
-            ] },
-            { "id": second.id, "kind": "single_select", "textMlTextId": id(2), "options": [{ "nameMlTextId": id(3) }] },
+            {
+                "id": second.id,
+                "kind": "single_select",
+                "textMlTextId": id(2),
+                "options": [
+                    { "id": first.options[0].id, "nameMlTextId": id(3) },
+                    { "id": second.options[0].id, "nameMlTextId": id(3) },
+                    { "id": second.options[0].id },
+                    { "nameMlTextId": id(3), "answer": "yes" },
+                ],
+            },
+            {
+                "id": second.id,
+                "kind": "single_select",
+                "textMlTextId": id(2),
+                "options": [{ "nameMlTextId": id(3) }],
+            },
             { "id": id(9), "kind": "multi_select", "textMlTextId": id(2) },
             { "kind": "yes_no", "textMlTextId": id(2), "options": [{ "nameMlTextId": id(3) }] },
         ]);
@@ -770,10 +793,18 @@ mod tests {
         /// A client sends back some of the stored questions, in their order and without conditions.
         /// These questions have the same ids as before, and all others are deleted.
         #[test]
-        fn omitted_questions_are_removed_and_others_keep_their_ids(kept in prop::collection::vec(any::<bool>(), 2), options in prop::collection::vec(any::<bool>(), 2)) {
+        fn omitted_questions_are_removed_and_others_keep_their_ids(
+            kept in prop::collection::vec(any::<bool>(), 2),
+            options in prop::collection::vec(any::<bool>(), 2),
+        ) {
             prop_assume!(options.contains(&true));
             let stored = two();
-            let mut expected: Vec<Question> = stored.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(question, _)| question.clone()).collect();
+            let mut expected: Vec<Question> = stored
+                .iter()
+                .zip(&kept)
+                .filter(|(_, kept)| **kept)
+                .map(|(question, _)| question.clone())
+                .collect();
             for question in &mut expected {
                 question.conditions.clear();
                 if question.kind == QuestionKind::SingleSelect {
@@ -781,7 +812,10 @@ mod tests {
                     question.options.retain(|_| *keep.next().unwrap());
                 }
             }
-            prop_assert_eq!(replaced(serde_json::to_value(&expected).unwrap(), &stored).unwrap(), expected);
+            prop_assert_eq!(
+                replaced(serde_json::to_value(&expected).unwrap(), &stored).unwrap(),
+                expected
+            );
         }
     }
 }

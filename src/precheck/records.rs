@@ -22,17 +22,24 @@ store::statements! {
     /// Selects steps by id.
     SOME = "select doc from precheck_step where organization_id = ?1 and id = any(?2)";
     /// Selects active steps by id.
-    ACTIVE_AMONG = "select doc from precheck_step where organization_id = ?1 and id = any(?2) and is_active = true";
+    ACTIVE_AMONG = "select doc from precheck_step where organization_id = ?1 and id = any(?2)
+        and is_active = true";
     /// Writes a step.
-    PUT_STEP = "insert into precheck_step (organization_id, id, step_type, sort_order, is_active, is_used, created_at, updated_at, summary, doc)
+    PUT_STEP = "insert into precheck_step
+        (organization_id, id, step_type, sort_order, is_active, is_used, created_at, updated_at,
+        summary, doc)
         values (?1, ?2, ?3, ?4, ?5, false, ?6, ?7, ?8, ?9)
-        on conflict (organization_id, id) do update set step_type = excluded.step_type, sort_order = excluded.sort_order,
-        is_active = excluded.is_active, updated_at = excluded.updated_at, summary = excluded.summary, doc = excluded.doc";
+        on conflict (organization_id, id) do update
+        set step_type = excluded.step_type, sort_order = excluded.sort_order,
+        is_active = excluded.is_active, updated_at = excluded.updated_at,
+        summary = excluded.summary, doc = excluded.doc";
     /// Marks a step as used: a guest has saved an answer to it.
-    USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2 and is_used = false";
+    USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2
+        and is_used = false";
     /// Selects the steps with an id after `?2`, in the order of ids. After a change of `SUMMARY`,
     /// the service reads all steps in batches of this order and writes their list items again.
-    AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id limit ?3";
+    AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id
+        limit ?3";
     /// Writes the list item of a step.
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
 }

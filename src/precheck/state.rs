@@ -149,13 +149,17 @@ mod tests {
         /// the report.
         #[test]
         fn a_report_decides(
-            step_type in prop::sample::select(StepType::VARIANTS), reported in prop::sample::select(StepReport::VARIANTS), is_accepted: bool,
+            step_type in prop::sample::select(StepType::VARIANTS),
+            reported in prop::sample::select(StepReport::VARIANTS),
+            is_accepted: bool,
         ) {
             let state = of(&step(step_type), is_accepted, Some(reported));
             let expected: &[StepState] = match reported {
                 StepReport::Pending => &[StepState::Pending],
                 StepReport::Result => &[StepState::Done],
-                StepReport::ActionRequired | StepReport::Failed | StepReport::Returned => &[StepState::ActionRequired],
+                StepReport::ActionRequired | StepReport::Failed | StepReport::Returned => {
+                    &[StepState::ActionRequired]
+                }
                 StepReport::HandedInAgain => &[StepState::Pending, StepState::ActionRequired],
             };
             prop_assert!(expected.contains(&state), "{state:?}");

@@ -229,7 +229,12 @@ mod tests {
     proptest! {
         #[test]
         fn targeting_agrees_with_the_spec(rules in rules(), stay in stay()) {
-            prop_assert_eq!(decide(&rules, &stay).is_shown(), gets_the_step(&rules, &stay), "{:?}", decide(&rules, &stay));
+            prop_assert_eq!(
+                decide(&rules, &stay).is_shown(),
+                gets_the_step(&rules, &stay),
+                "{:?}",
+                decide(&rules, &stay)
+            );
         }
     }
 

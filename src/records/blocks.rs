@@ -27,19 +27,24 @@ const FULL: i64 = 4_000;
 
 store::statements! {
     /// Selects the blocks of a kind.
-    BLOCKS = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
+    BLOCKS = "select from_created_at, from_id, records from record_block where organization_id = ?1
+        and kind = ?2
         order by from_created_at, from_id";
     /// Selects the block of a kind that contains a position, and all blocks after it.
-    BLOCKS_FROM = "select from_created_at, from_id, records from record_block where organization_id = ?1 and kind = ?2
+    BLOCKS_FROM = "select from_created_at, from_id, records from record_block
+        where organization_id = ?1 and kind = ?2
         and (from_created_at, from_id) >= (select from_created_at, from_id from record_block
             where organization_id = ?1 and kind = ?2 and (from_created_at, from_id) <= (?3, ?4)
             order by from_created_at desc, from_id desc limit 1)
         order by from_created_at, from_id";
     /// Inserts a block, or replaces its count.
-    PUT_BLOCK = "insert into record_block (organization_id, kind, from_created_at, from_id, records) values (?1, ?2, ?3, ?4, ?5)
-        on conflict (organization_id, kind, from_created_at, from_id) do update set records = excluded.records";
+    PUT_BLOCK = "insert into record_block (organization_id, kind, from_created_at, from_id, records)
+        values (?1, ?2, ?3, ?4, ?5)
+        on conflict (organization_id, kind, from_created_at, from_id) do update
+        set records = excluded.records";
     /// Selects the position of the last record of a kind.
-    LAST = "select created_at, id from record where organization_id = ?1 and kind = ?2 order by created_at desc, id desc limit 1";
+    LAST = "select created_at, id from record where organization_id = ?1 and kind = ?2
+        order by created_at desc, id desc limit 1";
 }
 
 /// The position of a record in the order of its kind.
@@ -252,21 +257,39 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_offset_is_found_in_the_blocks(rounds in prop::collection::vec((prop::collection::btree_set(0_i64..40_000, 0..3_000), 0_usize..200), 1..6)) {
+        fn every_offset_is_found_in_the_blocks(
+            rounds in prop::collection::vec((prop::collection::btree_set(0_i64..40_000, 0..3_000), 0_usize..200), 1..6),
+        ) {
             let (mut blocks, mut records) = (Vec::new(), BTreeSet::new());
             for (numbers, gone) in rounds {
-                let removed: Vec<_> = records.iter().rev().step_by(7).take(gone).copied().collect();
+                let removed: Vec<_> = records
+                    .iter()
+                    .rev()
+                    .step_by(7)
+                    .take(gone)
+                    .copied()
+                    .collect();
                 for position in &removed {
                     records.remove(position);
                 }
-                let added: Vec<_> = numbers.into_iter().map(position).filter(|position| !records.contains(position)).collect();
+                let added: Vec<_> = numbers
+                    .into_iter()
+                    .map(position)
+                    .filter(|position| !records.contains(position))
+                    .collect();
                 let last = records.last().copied();
                 change(&mut blocks, last, &added, &removed);
                 records.extend(added);
             }
-            for offset in (0..records.len() + 2).step_by(97).chain([records.len().saturating_sub(1), records.len()]) {
+            for offset in (0..records.len() + 2)
+                .step_by(97)
+                .chain([records.len().saturating_sub(1), records.len()])
+            {
                 let expected = records.iter().nth(offset).copied();
-                prop_assert_eq!(record_at(&blocks, &records, i64::try_from(offset).unwrap()), expected);
+                prop_assert_eq!(
+                    record_at(&blocks, &records, i64::try_from(offset).unwrap()),
+                    expected
+                );
             }
         }
     }

@@ -105,7 +105,10 @@ mod tests {
             }),
         );
         let expected = json!({
-            "name": CAPITALS, "propertyGroupId": LOWER, "tagIds": [LOWER, LOWER], "customFields": { LOWER: 1, "Door": 2 },
+            "name": CAPITALS,
+            "propertyGroupId": LOWER,
+            "tagIds": [LOWER, LOWER],
+            "customFields": { LOWER: 1, "Door": 2 },
         });
         assert_eq!((data, notes), (expected, Vec::new()));
         let (data, _) = of(

@@ -16,7 +16,11 @@ pub(crate) fn default_fields(kind: RecordKind, settings: &Settings, now: Timesta
             json!({ "timezone": settings.timezone, "country": settings.country })
         }
         RecordKind::Reservation => json!({
-            "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": Moment(now), "guest": {},
+            "propertyId": null,
+            "status": "confirmed",
+            "channel": "direct",
+            "bookedAt": Moment(now),
+            "guest": {},
         }),
         RecordKind::Task => json!({ "status": "open" }),
         RecordKind::PaymentAccount => json!({ "isActive": true, "isDefault": false }),

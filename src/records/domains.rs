@@ -34,7 +34,8 @@ store::statements! {
     /// Claims a host, or updates a host that the organization owns. Changes no row if another
     /// organization owns the host.
     CLAIM = "insert into domain (owner_id, host, is_guest_portal) values (?1, ?2, ?3)
-        on conflict (host) do update set is_guest_portal = excluded.is_guest_portal where domain.owner_id = excluded.owner_id";
+        on conflict (host) do update set is_guest_portal = excluded.is_guest_portal
+        where domain.owner_id = excluded.owner_id";
     /// Deletes the given hosts of an organization, so that any organization can claim them.
     RELEASE = "delete from domain where owner_id = ?1 and host = any(?2)";
     /// Deletes all hosts of an organization, so that any organization can claim them.

@@ -288,7 +288,15 @@ mod tests {
     fn the_name_key_holds_first_and_last_name_in_both_orders() {
         let stay = of(
             RecordKind::Reservation,
-            json!({ "status": "confirmed", "checkIn": "2026-12-11", "guest": { "firstName": "José ", "lastName": "GARCÍA", "email": " José@Example.com" } }),
+            json!({
+                "status": "confirmed",
+                "checkIn": "2026-12-11",
+                "guest": {
+                    "firstName": "José ",
+                    "lastName": "GARCÍA",
+                    "email": " José@Example.com",
+                },
+            }),
         );
         let expected = Facets {
             status: Some("confirmed".into()),

@@ -242,7 +242,11 @@ mod tests {
         #[test]
         fn no_photo_key_leads_out_of_the_base(key in any::<String>()) {
             if let Some(url) = location(&key, Some(BASE)).filter(|_| !key.contains(':')) {
-                prop_assert!(url.as_str().starts_with("https://files.example/photos/"), "{}", url);
+                prop_assert!(
+                    url.as_str().starts_with("https://files.example/photos/"),
+                    "{}",
+                    url
+                );
                 // Parsing the text of the URL gives the same URL, so a client requests the URL that
                 // was checked.
                 prop_assert_eq!(Url::parse(url.as_str()).unwrap(), url);

@@ -415,7 +415,12 @@ impl RecordKind {
                 *kind = json!(["string", "null"]);
             }
         }
-        json!({ "type": "object", "required": required, "properties": fields, "examples": [self.example()] })
+        json!({
+            "type": "object",
+            "required": required,
+            "properties": fields,
+            "examples": [self.example()],
+        })
     }
 
     /// Returns an example of a record as the read operations return it.
@@ -557,8 +562,14 @@ mod tests {
     #[test]
     fn property_fields_of_a_wrong_type_are_read_as_missing() {
         let property: Property = serde_json::from_value(json!({
-            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "latitude": "41.4", "longitude": 2, "photoUrl": null,
-            "wifiName": { "ssid": "Casa" }, "wifiPassword": "secret",
+            "name": "Flat",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "latitude": "41.4",
+            "longitude": 2,
+            "photoUrl": null,
+            "wifiName": { "ssid": "Casa" },
+            "wifiPassword": "secret",
         }))
         .unwrap();
         assert_eq!(

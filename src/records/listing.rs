@@ -26,8 +26,10 @@ use super::{RecordKind, visibility};
 macro_rules! select {
     ($what:literal, $($rest:literal),*) => {
         concat!(
-            "select ", $what, " from record where organization_id = ?1 and kind = ?2 and (?3 or status = ?4)
-                and (?5 or (name_key like ?6 escape '!' and name_key like ?7 escape '!' and name_key like ?8 escape '!'))",
+            "select ", $what, " from record where organization_id = ?1 and kind = ?2
+                and (?3 or status = ?4)
+                and (?5 or (name_key like ?6 escape '!' and name_key like ?7 escape '!'
+                and name_key like ?8 escape '!'))",
             $($rest),*
         )
     };
@@ -53,7 +55,8 @@ macro_rules! on {
 store::statements! {
     /// Selects the ids of records of a kind, beginning at a position, in the order of creation,
     /// then by id.
-    FOLLOWING = "select id from record where organization_id = ?1 and kind = ?2 and (created_at, id) >= (?3, ?4)
+    FOLLOWING = "select id from record where organization_id = ?1 and kind = ?2
+        and (created_at, id) >= (?3, ?4)
         order by created_at, id limit ?5 offset ?6";
     /// Counts the records of a kind.
     COUNT = select!("count(*)",);
@@ -76,39 +79,53 @@ store::statements! {
     /// Counts the records of the given properties.
     COUNT_ON = concat!("select count(*) from (", on!("id"), ") as found");
     /// Selects a page of records of the given properties.
-    PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id limit ?14 offset ?15");
+    PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id
+        limit ?14 offset ?15");
     /// Counts those of the given records that the caller can access.
-    COUNT_THESE = select!("count(*)", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
+    COUNT_THESE = select!("count(*)", " and id = any(?9)
+        and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
     /// Selects a page of those of the given records that the caller can access.
-    PAGE_THESE = select!("id", " and id = any(?9) and (?10 or property_id = any(?11) or property_id is null)
-        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) order by created_at, id limit ?17 offset ?18");
+    PAGE_THESE = select!("id", " and id = any(?9) and
+        (?10 or property_id = any(?11) or property_id is null)
+        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))
+        order by created_at, id limit ?17 offset ?18");
     /// Counts the properties that match all filters: a name, a group and a tag. Each filter can be
     /// absent.
     COUNT_PROPERTIES = select!("count(*)", " and (?9 or property_id = any(?10))
-        and (?11 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?12
+        and (?11 or exists (select 1 from record_link l where l.organization_id = ?1
+        and l.to_kind = 'property_group' and l.to_id = ?12
             and l.from_kind = 'property' and l.from_id = record.id))
-        and (?13 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?14
+        and (?13 or exists (select 1 from record_link l where l.organization_id = ?1
+        and l.to_kind = 'tag' and l.to_id = ?14
             and l.from_kind = 'property' and l.from_id = record.id))");
     /// Selects a page of the properties that match all filters: a name, a group and a tag. Each
     /// filter can be absent.
     PAGE_PROPERTIES = select!("id", " and (?9 or property_id = any(?10))
-        and (?11 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'property_group' and l.to_id = ?12
+        and (?11 or exists (select 1 from record_link l where l.organization_id = ?1
+        and l.to_kind = 'property_group' and l.to_id = ?12
             and l.from_kind = 'property' and l.from_id = record.id))
-        and (?13 or exists (select 1 from record_link l where l.organization_id = ?1 and l.to_kind = 'tag' and l.to_id = ?14
+        and (?13 or exists (select 1 from record_link l where l.organization_id = ?1
+        and l.to_kind = 'tag' and l.to_id = ?14
             and l.from_kind = 'property' and l.from_id = record.id))
         order by created_at, id limit ?15 offset ?16");
     /// Counts the records that changed at or after a time.
-    COUNT_SINCE = select!("count(*)", " and updated_at >= ?9 and (?10 or property_id is null or property_id = any(?11))
-        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) and (?17 or id = any(?18))");
+    COUNT_SINCE = select!("count(*)", " and updated_at >= ?9
+        and (?10 or property_id is null or property_id = any(?11))
+        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))
+        and (?17 or id = any(?18))");
     /// Selects a page of records that changed at or after a time, by time of the change.
-    PAGE_SINCE = select!("id", " and updated_at >= ?9 and (?10 or property_id is null or property_id = any(?11))
-        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16)) and (?17 or id = any(?18))
+    PAGE_SINCE = select!("id", " and updated_at >= ?9
+        and (?10 or property_id is null or property_id = any(?11))
+        and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))
+        and (?17 or id = any(?18))
         order by updated_at, id limit ?19 offset ?20");
     /// Selects the properties in a group, or with a tag.
-    LINKED = "select from_id from record_link where organization_id = ?1 and from_kind = 'property' and to_kind = ?2 and to_id = ?3";
+    LINKED = "select from_id from record_link where organization_id = ?1 and from_kind = 'property'
+        and to_kind = ?2 and to_id = ?3";
     /// Selects the records of a kind whose lookup key matches a pattern.
-    REFERRED = "select id from record where organization_id = ?1 and kind = ?2 and lookup_key like ?3 escape '!' order by id limit ?4";
+    REFERRED = "select id from record where organization_id = ?1 and kind = ?2
+        and lookup_key like ?3 escape '!' order by id limit ?4";
 }
 
 /// Maximum number of records that a search by a reference returns.

@@ -15,7 +15,8 @@ use super::visibility;
 
 store::statements! {
     /// Selects id, property, name and last change of all records of a kind, by creation.
-    NAMES = "select id, property_id, coalesce(doc ->> 'name', doc ->> 'title', doc ->> 'host', name_key), updated_at from record
+    NAMES = "select id, property_id, coalesce(doc ->> 'name', doc ->> 'title', doc ->> 'host',
+        name_key), updated_at from record
         where organization_id = ?1 and kind = ?2 order by created_at, id";
 }
 

@@ -49,7 +49,8 @@ impl RecordOrigin {
         json!({
             "type": "string",
             "enum": Self::VARIANTS,
-            "description": "Who wrote the record: the platform, somebody of the organization, or a calendar feed.",
+            "description": "Who wrote the record: the platform, somebody of the organization, or a \
+                calendar feed.",
         })
     }
 }

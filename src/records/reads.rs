@@ -32,24 +32,40 @@ pub(super) fn operations() -> Vec<Operation> {
 fn property_and_stay_reads() -> Vec<Operation> {
     use Permission::{ViewProperties, ViewReservations};
     vec![
-        Operation::public("listProperties", Method::GET, "/properties", Needs::Permission(ViewProperties))
-            .summary("List properties within the caller's reach, by creation; by name, group or tag if wanted")
-            .tool(
-                "records",
-                "List properties",
-                "Flats and houses: name, address, time zone, check-in and check-out time, group, tags. Filter by words of the \
-                    name, external reference, group or tag. `search` finds one across all sorts of things.",
-            )
-            .not_for_tools(&["ids", "updatedSince"])
-            .cached(cache_basis(RecordKind::Property))
-            .may_lag()
-            .pages(PageLimits { default: 50, max: 500 }, properties)
-            .with_output_schema(|| list_schema(RecordKind::Property)),
+        Operation::public(
+            "listProperties",
+            Method::GET,
+            "/properties",
+            Needs::Permission(ViewProperties),
+        )
+        .summary(
+            "List properties within the caller's reach, by creation; by name, group or tag if \
+                wanted",
+        )
+        .tool(
+            "records",
+            "List properties",
+            "Flats and houses: name, address, time zone, check-in and check-out time, group, tags. \
+                Filter by words of the name, external reference, group or tag. `search` finds one \
+                across all sorts of things.",
+        )
+        .not_for_tools(&["ids", "updatedSince"])
+        .cached(cache_basis(RecordKind::Property))
+        .may_lag()
+        .pages(
+            PageLimits {
+                default: 50,
+                max: 500,
+            },
+            properties,
+        )
+        .with_output_schema(|| list_schema(RecordKind::Property)),
         page(
             declare("listTags", "/tags", ViewProperties).tool(
                 "records",
                 "List tags",
-                "Tags of properties: id, name. Assigning something to a tag reaches every property that has it.",
+                "Tags of properties: id, name. Assigning something to a tag reaches every property \
+                    that has it.",
             ),
             RecordKind::Tag,
             100,
@@ -59,31 +75,48 @@ fn property_and_stay_reads() -> Vec<Operation> {
             declare("listPropertyGroups", "/property-groups", ViewProperties).tool(
                 "records",
                 "List property groups",
-                "Groups of properties: id, name. A property is in one group at most. Assigning to a group reaches its \
-                        properties; `listProperties` with `propertyGroupId` shows them.",
+                "Groups of properties: id, name. A property is in one group at most. Assigning to \
+                    a group reaches its properties; `listProperties` with `propertyGroupId` shows \
+                    them.",
             ),
             RecordKind::PropertyGroup,
             200,
             200,
         ),
-        Operation::public("listReservations", Method::GET, "/reservations", Needs::Permission(ViewReservations))
-            .summary("List reservations within the caller's reach, by creation; by guest, property, status or check-in if wanted")
-            .tool(
-                "reservations",
-                "List reservations",
-                "Stays of guests: guest, property, dates, status, channel, verification. Filter by guest name, booking code, e-mail, phone, property, status, \
-                    day of check-in. Example: {\"query\": \"Lovelace\", \"status\": \"confirmed\"}",
-            )
-            .not_for_tools(&["ids", "updatedSince"])
-            .cached(cache_basis(RecordKind::Reservation))
-            .may_lag()
-            .pages(PageLimits { default: 20, max: 100 }, reservations)
-            .with_output_schema(|| list_schema(RecordKind::Reservation)),
+        Operation::public(
+            "listReservations",
+            Method::GET,
+            "/reservations",
+            Needs::Permission(ViewReservations),
+        )
+        .summary(
+            "List reservations within the caller's reach, by creation; by guest, property, status \
+                or check-in if wanted",
+        )
+        .tool(
+            "reservations",
+            "List reservations",
+            "Stays of guests: guest, property, dates, status, channel, verification. Filter by \
+                guest name, booking code, e-mail, phone, property, status, day of check-in. \
+                Example: {\"query\": \"Lovelace\", \"status\": \"confirmed\"}",
+        )
+        .not_for_tools(&["ids", "updatedSince"])
+        .cached(cache_basis(RecordKind::Reservation))
+        .may_lag()
+        .pages(
+            PageLimits {
+                default: 20,
+                max: 100,
+            },
+            reservations,
+        )
+        .with_output_schema(|| list_schema(RecordKind::Reservation)),
         one(
             declare("getReservation", "/reservations/{id}", ViewReservations).tool(
                 "reservations",
                 "Read a reservation",
-                "One stay: guest, property, dates, status, channel. What its guest sees says `explainGuestView`.",
+                "One stay: guest, property, dates, status, channel. What its guest sees says \
+                    `explainGuestView`.",
             ),
             RecordKind::Reservation,
         ),
@@ -91,7 +124,8 @@ fn property_and_stay_reads() -> Vec<Operation> {
             declare("getReview", "/reviews/{id}", ViewReservations).tool(
                 "reservations",
                 "Read a review",
-                "One guest review: ratings, public text, photos. Its id comes with review events; there is no list.",
+                "One guest review: ratings, public text, photos. Its id comes with review events; \
+                    there is no list.",
             ),
             RecordKind::Review,
         ),
@@ -106,14 +140,19 @@ fn staff_and_device_reads() -> Vec<Operation> {
             declare("listTasks", "/tasks", ViewTasks).tool(
                 "records",
                 "List tasks",
-                "Tasks for staff (cleaning, repairs, issues of guests: `source` `guest_portal`): title, status, property, assignee.",
+                "Tasks for staff (cleaning, repairs, issues of guests: `source` `guest_portal`): \
+                    title, status, property, assignee.",
             ),
             RecordKind::Task,
             20,
             100,
         ),
         one(
-            declare("getTask", "/tasks/{id}", ViewTasks).tool("records", "Read a task", "One task for staff, by its id from `listTasks`."),
+            declare("getTask", "/tasks/{id}", ViewTasks).tool(
+                "records",
+                "Read a task",
+                "One task for staff, by its id from `listTasks`.",
+            ),
             RecordKind::Task,
         ),
         page(
@@ -160,7 +199,8 @@ fn staff_and_device_reads() -> Vec<Operation> {
             declare("listDevices", "/devices", ViewDevices).tool(
                 "records",
                 "List devices",
-                "Locks, thermostats, noise sensors and hubs in properties: name, vendor, whether online.",
+                "Locks, thermostats, noise sensors and hubs in properties: name, vendor, whether \
+                    online.",
             ),
             RecordKind::Device,
             20,
@@ -175,11 +215,21 @@ fn staff_and_device_reads() -> Vec<Operation> {
             RecordKind::Device,
         ),
         declare("listCodes", "/lock-codes", ViewDevices)
-            .tool("records", "List lock codes", "Door codes of locks; of one property with `propertyId`.")
+            .tool(
+                "records",
+                "List lock codes",
+                "Door codes of locks; of one property with `propertyId`.",
+            )
             .not_for_tools(&["updatedSince"])
             .cached(cache_basis(RecordKind::LockCode))
             .may_lag()
-            .pages(PageLimits { default: 20, max: 100 }, lock_codes)
+            .pages(
+                PageLimits {
+                    default: 20,
+                    max: 100,
+                },
+                lock_codes,
+            )
             .with_output_schema(|| list_schema(RecordKind::LockCode)),
     ]
 }
@@ -202,8 +252,8 @@ fn setting_reads() -> Vec<Operation> {
             declare("listPaymentAccounts", "/payment-accounts", ViewProperties).tool(
                 "records",
                 "List payment accounts",
-                "Accounts that deposits and fees are charged on: id, whether active and default. For \
-                        `securityDepositPaymentAccountId` and its like of a step.",
+                "Accounts that deposits and fees are charged on: id, whether active and default. \
+                    For `securityDepositPaymentAccountId` and its like of a step.",
             ),
             RecordKind::PaymentAccount,
         ),
@@ -211,7 +261,8 @@ fn setting_reads() -> Vec<Operation> {
             declare("listCustomFields", "/custom-fields", ViewProperties).tool(
                 "records",
                 "List custom fields",
-                "Custom fields of properties, for `customFieldId` of a manual that shows one's value.",
+                "Custom fields of properties, for `customFieldId` of a manual that shows one's \
+                    value.",
             ),
             RecordKind::CustomField,
         ),
@@ -227,15 +278,22 @@ fn setting_reads() -> Vec<Operation> {
             declare("listCustomUrls", "/custom-urls", ViewProperties).tool(
                 "records",
                 "List custom URLs",
-                "Domains of the organization, for `customUrlId` of a branding (those with `isGuestPortal`).",
+                "Domains of the organization, for `customUrlId` of a branding (those with \
+                    `isGuestPortal`).",
             ),
             RecordKind::CustomUrl,
         ),
         all(
-            declare("listBackgroundCheckAccounts", "/background-check-accounts", ViewProperties).tool(
+            declare(
+                "listBackgroundCheckAccounts",
+                "/background-check-accounts",
+                ViewProperties,
+            )
+            .tool(
                 "records",
                 "List background-check accounts",
-                "Accounts at the background-check provider, for `backgroundCheckAccountId` of a step.",
+                "Accounts at the background-check provider, for `backgroundCheckAccountId` of a \
+                    step.",
             ),
             RecordKind::BackgroundCheckAccount,
         ),
@@ -243,7 +301,8 @@ fn setting_reads() -> Vec<Operation> {
             declare("listDamageWaivers", "/damage-waivers", ViewProperties).tool(
                 "records",
                 "List damage waivers",
-                "Damage waivers that a `damage_deposit` step offers in place of a deposit where `isDamageWaiverEnabled`.",
+                "Damage waivers that a `damage_deposit` step offers in place of a deposit where \
+                    `isDamageWaiverEnabled`.",
             ),
             RecordKind::DamageWaiver,
         ),
@@ -257,7 +316,8 @@ fn any_kind_reads() -> Vec<Operation> {
     vec![
         declare("listRecords", "/records/{kind}", ViewProperties)
             .summary(
-                "List records of a kind within the caller's reach, by name as people order them; by change with `updatedSince`",
+                "List records of a kind within the caller's reach, by name as people order them; \
+                    by change with `updatedSince`",
             )
             .rest_only()
             .may_lag()

@@ -17,7 +17,8 @@ store::statements! {
     NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// Stores links from one source to those of the given records of a kind that exist.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
-        select organization_id, ?2, ?3, kind, id from record where organization_id = ?1 and kind = ?4 and id = any(?5) on conflict do nothing";
+        select organization_id, ?2, ?3, kind, id from record where organization_id = ?1
+        and kind = ?4 and id = any(?5) on conflict do nothing";
 }
 
 /// Returns the smallest of these ids for which the organization has no record of the kind. Returns

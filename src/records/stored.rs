@@ -26,42 +26,56 @@ use super::{RecordKind, RecordOrigin, photos};
 
 store::statements! {
     /// Selects a whole record by kind and id.
-    RECORD = "select id, property_id, doc, created_at, updated_at, origin from record where organization_id = ?1 and kind = ?2 and id = ?3";
+    RECORD = "select id, property_id, doc, created_at, updated_at, origin from record
+        where organization_id = ?1 and kind = ?2 and id = ?3";
     /// Selects whole records of a kind by id.
-    RECORDS = "select id, property_id, doc, created_at, updated_at, origin from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
+    RECORDS = "select id, property_id, doc, created_at, updated_at, origin from record
+        where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// Selects every record of a kind that the caller can access, in the order of creation.
     ALL_WITHIN_SCOPE = "select id, property_id, doc, created_at, updated_at, origin from record
-        where organization_id = ?1 and kind = ?2 and (?3 or property_id is null or property_id = any(?4))
+        where organization_id = ?1 and kind = ?2 and
+        (?3 or property_id is null or property_id = any(?4))
         order by created_at, id";
     /// Selects the data of every record of a kind, in the order of creation.
-    ALL = "select id, doc from record where organization_id = ?1 and kind = ?2 order by created_at, id";
+    ALL = "select id, doc from record where organization_id = ?1 and kind = ?2
+        order by created_at, id";
     /// Inserts or replaces a record.
-    PUT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at, updated_at, doc, origin, status, check_in, name_key,
+    PUT_RECORD = "insert into record (organization_id, kind, id, property_id, created_at,
+        updated_at, doc, origin, status, check_in, name_key,
         guest_email, lookup_key)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-        on conflict (organization_id, kind, id) do update set property_id = excluded.property_id, updated_at = excluded.updated_at,
-        doc = excluded.doc, origin = excluded.origin, status = excluded.status, check_in = excluded.check_in, name_key = excluded.name_key,
+        on conflict (organization_id, kind, id) do update
+        set property_id = excluded.property_id, updated_at = excluded.updated_at,
+        doc = excluded.doc, origin = excluded.origin, status = excluded.status,
+        check_in = excluded.check_in, name_key = excluded.name_key,
         guest_email = excluded.guest_email, lookup_key = excluded.lookup_key";
     /// Advances the organization's time of the last record change to `?2`, unless that time is
     /// already later. Returns the resulting time.
-    BEGIN_CHANGE = "update organization set records_at = case when records_at is null or records_at < ?2 then ?2 else records_at end
+    BEGIN_CHANGE = "update organization set records_at = case when records_at is null
+        or records_at < ?2 then ?2 else records_at end
         where id = ?1 and erased_at is null returning records_at";
     /// Advances the organization's time of the last record change to `?2`, unless that time is
     /// already later.
-    END_CHANGE = "update organization set records_at = ?2 where id = ?1 and records_at < ?2 and erased_at is null";
+    END_CHANGE = "update organization set records_at = ?2 where id = ?1 and records_at < ?2
+        and erased_at is null";
     /// Changes the origin of reservations from a calendar feed to manual.
     GIVE_TO_PEOPLE = "update record set origin = 'manual', updated_at = ?3
-        where organization_id = ?1 and kind = 'reservation' and id = any(?2) and origin = 'calendar'";
+        where organization_id = ?1 and kind = 'reservation' and id = any(?2)
+        and origin = 'calendar'";
     /// Deletes records of a kind.
     DELETE_RECORDS = "delete from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// Selects the sources of links to the given records of a kind.
-    LINKED_FROM = "select from_kind, from_id, to_id from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
+    LINKED_FROM = "select from_kind, from_id, to_id from record_link where organization_id = ?1
+        and to_kind = ?2 and to_id = any(?3)";
     /// Stores a link from a source to a record.
-    INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id) values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
+    INSERT_LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
+        values (?1, ?2, ?3, ?4, ?5) on conflict do nothing";
     /// Deletes the links whose sources are the given objects of a kind.
-    DELETE_LINKS = "delete from record_link where organization_id = ?1 and from_kind = ?2 and from_id = any(?3)";
+    DELETE_LINKS = "delete from record_link where organization_id = ?1 and from_kind = ?2
+        and from_id = any(?3)";
     /// Deletes the links to the given records of a kind.
-    DELETE_LINKS_TO = "delete from record_link where organization_id = ?1 and to_kind = ?2 and to_id = any(?3)";
+    DELETE_LINKS_TO = "delete from record_link where organization_id = ?1 and to_kind = ?2
+        and to_id = any(?3)";
 }
 
 /// A record as it is stored.

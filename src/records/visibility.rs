@@ -16,10 +16,12 @@ use super::stored::Record;
 store::statements! {
     /// Selects the groups, or the tags, of the given properties.
     AROUND = "select to_id from record_link
-        where organization_id = ?1 and from_kind = 'property' and from_id = any(?2) and to_kind = ?3";
+        where organization_id = ?1 and from_kind = 'property' and from_id = any(?2)
+        and to_kind = ?3";
     /// Selects a page of the records of a kind with the given ids.
     PAGE_AMONG = "select id, property_id, doc, created_at, updated_at, origin from record
-        where organization_id = ?1 and kind = ?2 and id = any(?3) order by created_at, id limit ?4 offset ?5";
+        where organization_id = ?1 and kind = ?2 and id = any(?3) order by created_at, id
+        limit ?4 offset ?5";
 }
 
 /// Returns the ids of the groups or tags that a limited caller can access. Returns `None` if `kind`

@@ -14,7 +14,8 @@ use super::{EntityType, Target, TargetKind, target, targets};
 
 store::statements! {
     /// Selects those assignments of an entity whose targets have the given ids.
-    AMONG = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3
+    AMONG = "select target_kind, target_id from entity_scope where organization_id = ?1
+        and entity_type = ?2 and entity_id = ?3
         and target_id = any(?4)";
 }
 
@@ -82,7 +83,9 @@ fn describe(
             .collect::<Vec<_>>()
     };
     let lists = json!({
-        "propertyIds": of(TargetKind::Property), "propertyGroupIds": of(TargetKind::PropertyGroup), "tagIds": of(TargetKind::Tag),
+        "propertyIds": of(TargetKind::Property),
+        "propertyGroupIds": of(TargetKind::PropertyGroup),
+        "tagIds": of(TargetKind::Tag),
         "portalSettingsIds": of(TargetKind::Portal),
     });
     AuditedObject::new(kind, Some(id), name)

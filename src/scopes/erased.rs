@@ -4,5 +4,8 @@ use engine::some_of;
 
 store::statements! {
     /// Deletes assignments.
-    SCOPES = some_of!("entity_scope", "organization_id, entity_type, entity_id, target_kind, target_id");
+    SCOPES = some_of!(
+        "entity_scope",
+        "organization_id, entity_type, entity_id, target_kind, target_id"
+    );
 }

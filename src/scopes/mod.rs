@@ -33,31 +33,42 @@ pub(crate) use serving::{Coverage, effective_portal, portals_of};
 
 store::statements! {
     /// Selects the assignments of an entity.
-    SCOPES = "select target_kind, target_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 order by target_id";
+    SCOPES = "select target_kind, target_id from entity_scope where organization_id = ?1
+        and entity_type = ?2 and entity_id = ?3 order by target_id";
     /// Selects the assignments of the given entities, which have the same type.
-    SCOPES_OF = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = any(?3)";
+    SCOPES_OF = "select target_kind, target_id, entity_id from entity_scope
+        where organization_id = ?1 and entity_type = ?2 and entity_id = any(?3)";
     /// Selects the assignments of every entity of a type.
-    ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope where organization_id = ?1 and entity_type = ?2";
+    ALL_SCOPES = "select target_kind, target_id, entity_id from entity_scope
+        where organization_id = ?1 and entity_type = ?2";
     /// Counts the targets of each kind, for every entity of a type.
-    COUNTS = "select target_kind, count(*), entity_id from entity_scope where organization_id = ?1 and entity_type = ?2 group by entity_id, target_kind";
+    COUNTS = "select target_kind, count(*), entity_id from entity_scope where organization_id = ?1
+        and entity_type = ?2 group by entity_id, target_kind";
     /// Selects the assignments of all entities of a type to the given targets.
     REACHING = "select target_kind, target_id, entity_id from entity_scope
-        where organization_id = ?1 and target_kind in ('property', 'property_group', 'tag', 'portal_settings')
+        where organization_id = ?1 and target_kind in
+        ('property', 'property_group', 'tag', 'portal_settings')
         and target_id = any(?3) and entity_type = ?2";
     /// Assigns an entity to those of the given records of a kind that exist.
-    ADD = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
-        select organization_id, ?2, ?3, kind, id, ?6 from record where organization_id = ?1 and kind = ?4 and id = any(?5)
+    ADD = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind,
+        target_id, created_at)
+        select organization_id, ?2, ?3, kind, id, ?6 from record where organization_id = ?1
+        and kind = ?4 and id = any(?5)
         on conflict do nothing";
     /// Assigns an entity to those of the given portals that exist.
-    ADD_PORTALS = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
-        select organization_id, ?2, ?3, 'portal_settings', id, ?5 from portal where organization_id = ?1 and id = any(?4)
+    ADD_PORTALS = "insert into entity_scope
+        (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
+        select organization_id, ?2, ?3, 'portal_settings', id, ?5 from portal
+        where organization_id = ?1 and id = any(?4)
         on conflict do nothing";
     /// Deletes assignments.
-    REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2 and entity_id = ?3 and target_kind = ?4 and target_id = any(?5)";
+    REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2
+        and entity_id = ?3 and target_kind = ?4 and target_id = any(?5)";
     /// Deletes the direct assignments of the given properties to portals. Without the index hint,
     /// SQLite reads the assignments of all portals.
     CLEAR_PORTAL = "delete from entity_scope indexed by entity_scope_by_target
-        where organization_id = ?1 and target_kind = 'property' and target_id = any(?2) and entity_type = 'portal_settings'";
+        where organization_id = ?1 and target_kind = 'property' and target_id = any(?2)
+        and entity_type = 'portal_settings'";
     /// Deletes every assignment to the given targets, because the targets are deleted.
     FORGET = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = ?2 and target_id = any(?3)";
@@ -187,7 +198,10 @@ pub type Target = (TargetKind, Uuid);
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"], "propertyGroupIds": [], "tagIds": [], "portalSettingsIds": [],
+    "propertyIds": ["0192f0c1-2345-7abc-8def-0123456789ab"],
+    "propertyGroupIds": [],
+    "tagIds": [],
+    "portalSettingsIds": [],
     "names": { "0192f0c1-2345-7abc-8def-0123456789ab": "Casa Azul 2-1" },
 }))]
 pub struct EntityScopes {

@@ -144,36 +144,46 @@ pub(super) fn operations() -> Vec<Operation> {
             .run(move |context, input: WriteScopes| write(context, &input, mode))
     };
     vec![
-        Operation::public(LIST_ENTITY_SCOPES.id(), Method::GET, "/entity-scopes", Needs::Permission(ViewProperties))
-            .summary("Read what a step, manual or portal is assigned to")
-            .tool(
-                "assignments",
-                "Read assignments",
-                "What a step, manual or portal is assigned to: ids of properties, property groups, tags and portals, with \
-                    `names`. Whether that makes a guest see it says `explainGuestView`.",
-            )
-            .cached(CacheBasis::Configuration)
-            .run_as(LIST_ENTITY_SCOPES, list),
+        Operation::public(
+            LIST_ENTITY_SCOPES.id(),
+            Method::GET,
+            "/entity-scopes",
+            Needs::Permission(ViewProperties),
+        )
+        .summary("Read what a step, manual or portal is assigned to")
+        .tool(
+            "assignments",
+            "Read assignments",
+            "What a step, manual or portal is assigned to: ids of properties, property groups, \
+                tags and portals, with `names`. Whether that makes a guest see it says \
+                `explainGuestView`.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run_as(LIST_ENTITY_SCOPES, list),
         write(
             declare("updateEntityScopes", "/entity-scopes")
                 .summary("Replace every assignment with the arrays sent")
                 .tool(
                     "assignments",
                     "Replace assignments",
-                    "Replaces ALL assignments of a step, manual or portal by the lists sent; what is left out is unassigned. To \
-                        add or take away some use `addEntityScopes`, `removeEntityScopes`. Returns the assignments after it.",
+                    "Replaces ALL assignments of a step, manual or portal by the lists sent; what \
+                        is left out is unassigned. To add or take away some use `addEntityScopes`, \
+                        `removeEntityScopes`. Returns the assignments after it.",
                 )
                 .destructive(),
             WriteMode::Replace,
         ),
         write(
-            declare("addEntityScopes", "/entity-scopes/add").summary("Add assignments, keep the rest").tool(
-                "assignments",
-                "Add assignments",
-                "Assigns a step, manual or portal to properties, property groups, tags (a step: portals too) and keeps the \
-                        rest. Returns the assignments after it. Example: {\"entityType\": \"manual\", \"entityId\": \"…\", \
+            declare("addEntityScopes", "/entity-scopes/add")
+                .summary("Add assignments, keep the rest")
+                .tool(
+                    "assignments",
+                    "Add assignments",
+                    "Assigns a step, manual or portal to properties, property groups, tags (a \
+                        step: portals too) and keeps the rest. Returns the assignments after it. \
+                        Example: {\"entityType\": \"manual\", \"entityId\": \"…\", \
                         \"propertyGroupIds\": [\"…\"]}",
-            ),
+                ),
             WriteMode::Add,
         ),
         write(
@@ -182,8 +192,8 @@ pub(super) fn operations() -> Vec<Operation> {
                 .tool(
                     "assignments",
                     "Remove assignments",
-                    "Takes some assignments away from a step, manual or portal and keeps the rest. Returns the assignments after \
-                        it.",
+                    "Takes some assignments away from a step, manual or portal and keeps the rest. \
+                        Returns the assignments after it.",
                 )
                 .destructive(),
             WriteMode::Remove,

@@ -34,7 +34,10 @@ struct OfEntities {
 /// The number of properties that a step, a manual or a portal reaches.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = json!({ "entityId": "0192f0c1-2345-7abc-8def-0123456789ab", "propertyCount": 214 }))]
+#[schemars(example = json!({
+    "entityId": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "propertyCount": 214,
+}))]
 pub(crate) struct Reached {
     /// Id of the step, manual or portal.
     pub entity_id: Uuid,

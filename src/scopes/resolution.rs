@@ -158,18 +158,34 @@ mod tests {
             let mut assignments = Assignments::new(default.map(id));
             for (portal, target) in &scopes {
                 match target {
-                    ResolutionTarget::Property(number) => assignments.add_direct(id(*number), id(*portal)),
-                    ResolutionTarget::Group(number) => assignments.add_group(id(*number), id(*portal)),
+                    ResolutionTarget::Property(number) => {
+                        assignments.add_direct(id(*number), id(*portal))
+                    }
+                    ResolutionTarget::Group(number) => {
+                        assignments.add_group(id(*number), id(*portal))
+                    }
                     ResolutionTarget::Tag(number) => assignments.add_tag(id(*number), id(*portal)),
                 }
             }
-            let first = |fits: &dyn Fn(&ResolutionTarget) -> bool| scopes.iter().find(|(_, target)| fits(target)).map(|(portal, _)| *portal);
+            let first = |fits: &dyn Fn(&ResolutionTarget) -> bool| {
+                scopes
+                    .iter()
+                    .find(|(_, target)| fits(target))
+                    .map(|(portal, _)| *portal)
+            };
             let expected = first(&|target| matches!(target, ResolutionTarget::Property(number) if *number == property))
-                .or_else(|| first(&|target| matches!(target, ResolutionTarget::Group(number) if Some(*number) == group)))
-                .or_else(|| first(&|target| matches!(target, ResolutionTarget::Tag(number) if tags.contains(number))))
-                .or(default);
-            let placement = Placement { property: id(property), group: group.map(id), tags: tags.iter().copied().map(id).collect() };
-            prop_assert_eq!(resolve(&placement, &assignments).map(|resolved| resolved.portal), expected.map(id));
+                                                .or_else(|| first(&|target| matches!(target, ResolutionTarget::Group(number) if Some(*number) == group)))
+                                                .or_else(|| first(&|target| matches!(target, ResolutionTarget::Tag(number) if tags.contains(number))))
+                                                .or(default);
+            let placement = Placement {
+                property: id(property),
+                group: group.map(id),
+                tags: tags.iter().copied().map(id).collect(),
+            };
+            prop_assert_eq!(
+                resolve(&placement, &assignments).map(|resolved| resolved.portal),
+                expected.map(id)
+            );
         }
     }
 }

@@ -27,18 +27,22 @@ store::statements! {
     /// Selects the assignments of portals, in the order in which the portals were created.
     ASSIGNMENTS = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
         join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
-        where s.organization_id = ?1 and s.entity_type = 'portal_settings' order by p.created_at, p.id";
+        where s.organization_id = ?1 and s.entity_type = 'portal_settings'
+        order by p.created_at, p.id";
     /// Selects the assignments of portals to the given targets, in the order in which the portals
     /// were created.
     ASSIGNMENTS_TO = "select s.entity_id, s.target_kind, s.target_id from entity_scope s
         join portal p on p.organization_id = s.organization_id and p.id = s.entity_id
-        where s.organization_id = ?1 and s.target_kind in ('property', 'property_group', 'tag') and s.target_id = any(?2)
+        where s.organization_id = ?1 and s.target_kind in ('property', 'property_group', 'tag')
+        and s.target_id = any(?2)
         and s.entity_type = 'portal_settings' order by p.created_at, p.id";
     /// Selects every property in the order of creation.
-    PROPERTIES = "select id from record where organization_id = ?1 and kind = 'property' order by created_at, id";
+    PROPERTIES = "select id from record where organization_id = ?1 and kind = 'property'
+        order by created_at, id";
     /// Selects the groups and tags of every property, in the order of property ids.
     PLACEMENTS = "select from_id, to_id, to_kind = 'tag' from record_link
-        where organization_id = ?1 and from_kind = 'property' and to_kind in ('property_group', 'tag') order by from_id";
+        where organization_id = ?1 and from_kind = 'property'
+        and to_kind in ('property_group', 'tag') order by from_id";
 }
 
 /// Returns the portal that a property gets, from its group and tags and from the assignments.

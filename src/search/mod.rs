@@ -61,32 +61,41 @@ store::statements! {
             where t.organization_id = ?1 and t.translation_id = c.title_id and t.language = ?2)
         from manual_category c where organization_id = ?1";
     /// Selects the portals that have a name.
-    PORTALS = "select id, doc ->> 'name' from portal where organization_id = ?1 and name_key is not null";
+    PORTALS = "select id, doc ->> 'name' from portal where organization_id = ?1
+        and name_key is not null";
     /// Selects the brandings.
-    BRANDINGS = "select id, doc ->> 'name', doc ->> 'nickname' from portal_branding where organization_id = ?1";
+    BRANDINGS = "select id, doc ->> 'name', doc ->> 'nickname' from portal_branding
+        where organization_id = ?1";
     /// Selects the newest accessible stays whose guest's name matches a pattern. Each stay has its
     /// guest, its property's name and its check-in date. The inner query reads the matching ids
     /// from an index alone, because usually most names do not match. The outer query then reads
     /// only the documents of these stays.
-    RESERVATIONS = "with found as materialized (select id, check_in from record where organization_id = ?1 and kind = 'reservation'
-            and name_key like ?2 escape '!' and name_key like ?3 escape '!' and name_key like ?4 escape '!'
+    RESERVATIONS = "with found as materialized
+        (select id, check_in from record where organization_id = ?1 and kind = 'reservation'
+            and name_key like ?2 escape '!' and name_key like ?3 escape '!'
+            and name_key like ?4 escape '!'
             and (?5 or property_id is null or property_id = any(?6))
             order by check_in desc, id desc limit ?7)
         select r.id, r.doc -> 'guest' ->> 'firstName', r.doc -> 'guest' ->> 'lastName',
-            (select p.name from record p where p.organization_id = ?1 and p.kind = 'property' and p.id = r.property_id),
+            (select p.name from record p where p.organization_id = ?1 and p.kind = 'property'
+            and p.id = r.property_id),
             r.check_in
-        from found join record r on r.organization_id = ?1 and r.kind = 'reservation' and r.id = found.id
+        from found join record r on r.organization_id = ?1 and r.kind = 'reservation'
+        and r.id = found.id
         order by r.check_in desc, r.id desc";
     /// Selects accessible stays by id, with the columns of [`RESERVATIONS`].
-    THESE_RESERVATIONS = "select r.id, r.doc -> 'guest' ->> 'firstName', r.doc -> 'guest' ->> 'lastName',
-            (select p.name from record p where p.organization_id = ?1 and p.kind = 'property' and p.id = r.property_id),
+    THESE_RESERVATIONS = "select r.id, r.doc -> 'guest' ->> 'firstName',
+        r.doc -> 'guest' ->> 'lastName',
+            (select p.name from record p where p.organization_id = ?1 and p.kind = 'property'
+            and p.id = r.property_id),
             r.check_in
         from record r where r.organization_id = ?1 and r.kind = 'reservation' and r.id = any(?2)
             and (?3 or r.property_id is null or r.property_id = any(?4))
         order by r.check_in desc, r.id desc";
     /// Selects the records of a kind with their names. Only kinds that can be searched have a name
     /// in this column.
-    RECORDS = "select id, name from record where organization_id = ?1 and kind = ?2 and name is not null";
+    RECORDS = "select id, name from record where organization_id = ?1 and kind = ?2
+        and name is not null";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -147,19 +156,26 @@ pub(crate) static MODULE: Module = Module {
 
 fn operations() -> Vec<Operation> {
     vec![
-        Operation::public(SEARCH.id(), Method::GET, "/search", Needs::Permission(Permission::ViewProperties))
-            .summary(
-                "Find steps, manuals, categories, portals, brandings, properties, groups, tags and reservations by name, best match first",
-            )
-            .tool(
-                "search",
-                "Find by name",
-                "Finds ids by name: steps, manuals, categories, portals, brandings, properties, property groups, tags, and \
-                    reservations by guest. A word for the sort of thing (\"group\", \"guest\") narrows. Returns [{type, id, name}], best first. Example: {\"query\": \
-                    \"Eixample group\"}",
-            )
-            .may_lag()
-            .run_as(SEARCH, search),
+        Operation::public(
+            SEARCH.id(),
+            Method::GET,
+            "/search",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary(
+            "Find steps, manuals, categories, portals, brandings, properties, groups, tags and \
+                reservations by name, best match first",
+        )
+        .tool(
+            "search",
+            "Find by name",
+            "Finds ids by name: steps, manuals, categories, portals, brandings, properties, \
+                property groups, tags, and reservations by guest. A word for the sort of thing \
+                (\"group\", \"guest\") narrows. Returns [{type, id, name}], best first. Example: \
+                {\"query\": \"Eixample group\"}",
+        )
+        .may_lag()
+        .run_as(SEARCH, search),
     ]
 }
 

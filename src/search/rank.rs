@@ -616,14 +616,30 @@ mod tests {
             for (found_type, name, other_name, id, is_visible) in offered {
                 let id = Uuid::from_u128(id);
                 best.offer(found_type, id, &name, other_name.as_deref(), || is_visible);
-                let fits = [literal_fit(&query, &name), other_name.and_then(|other_name| literal_fit(&query, &other_name))];
+                let fits = [
+                    literal_fit(&query, &name),
+                    other_name.and_then(|other_name| literal_fit(&query, &other_name)),
+                ];
                 if let (Some(fit), true) = (fits.into_iter().flatten().min(), is_visible) {
-                    all.push(Hit { is_without_hints: false, fit, length: name.chars().count(), found_type, name, id });
+                    all.push(Hit {
+                        is_without_hints: false,
+                        fit,
+                        length: name.chars().count(),
+                        found_type,
+                        name,
+                        id,
+                    });
                 }
             }
             all.sort_by(|one, other| {
-                let by_type = one.fit.cmp(&other.fit).then(one.length.cmp(&other.length)).then(one.found_type.cmp(&other.found_type));
-                by_type.then_with(|| one.name.cmp(&other.name)).then(one.id.cmp(&other.id))
+                let by_type = one
+                    .fit
+                    .cmp(&other.fit)
+                    .then(one.length.cmp(&other.length))
+                    .then(one.found_type.cmp(&other.found_type));
+                by_type
+                    .then_with(|| one.name.cmp(&other.name))
+                    .then(one.id.cmp(&other.id))
             });
             all.truncate(limit);
             prop_assert_eq!(best.into_sorted(), all);

@@ -60,7 +60,8 @@ pub(super) async fn listen(flags: &ServeFlags) -> Result<TcpListener, String> {
     };
     listener.map_err(|error| {
         let remedy = if error.kind() == ErrorKind::PermissionDenied {
-            "; ports below 1024 need the capability CAP_NET_BIND_SERVICE, which deploy/vestibule-tls.conf gives"
+            "; ports below 1024 need the capability CAP_NET_BIND_SERVICE, which \
+                deploy/vestibule-tls.conf gives"
         } else {
             ""
         };

@@ -85,29 +85,37 @@ impl JsonSchema for ImportRecords {
             "additionalProperties": false,
             "required": ["kind", "csv"],
             "properties": {
-                "kind": { "type": "string", "enum": RecordKind::VARIANTS, "description": "Kind of the records of the table." },
+                "kind": {
+                    "type": "string",
+                    "enum": RecordKind::VARIANTS,
+                    "description": "Kind of the records of the table.",
+                },
                 "csv": {
                     "type": "string",
                     "maxLength": BODY_LIMIT,
-                    "description": "Text of a CSV file: a header line, and one record a line, at most 10,000. The column \
-                        `external_id` identifies a line. An empty cell leaves a field as it is.",
+                    "description": "Text of a CSV file: a header line, and one record a line, at \
+                        most 10,000. The column `external_id` identifies a line. An empty cell \
+                        leaves a field as it is.",
                 },
                 "columns": {
                     "type": ["object", "null"],
                     "additionalProperties": { "type": "string", "maxLength": 200 },
                     "maxProperties": 200,
-                    "description": "Field of each column whose header does not name it, by header, such as \
-                        `{\"Guest\": \"guest.firstName\"}`. Null or left out: headers name the fields.",
+                    "description": "Field of each column whose header does not name it, by header, \
+                        such as `{\"Guest\": \"guest.firstName\"}`. Null or left out: headers name \
+                        the fields.",
                 },
                 "dateFormat": {
                     "type": ["string", "null"],
                     "maxLength": 100,
-                    "description": "Form of the dates, as a `strftime` pattern such as `%d/%m/%Y`. Null or left out: ISO 8601.",
+                    "description": "Form of the dates, as a `strftime` pattern such as `%d/%m/%Y`. \
+                        Null or left out: ISO 8601.",
                 },
                 "dryRun": {
                     "type": ["boolean", "null"],
-                    "description": "Whether the service only checks the file. The response then says what is new, changed, unchanged and \
-                        wrong, but nothing is written. Null or left out: `false`.",
+                    "description": "Whether the service only checks the file. The response then \
+                        says what is new, changed, unchanged and wrong, but nothing is written. \
+                        Null or left out: `false`.",
                 },
             },
             "examples": [{ "kind": "tag", "csv": "external_id,name\n1,Sea view\n" }],
@@ -185,13 +193,16 @@ pub(super) fn operations() -> Vec<Operation> {
         .tool(
             "records",
             "Import records",
-            "Creates and changes records of one kind from the text of a CSV file. Try with `dryRun` first: it names what is \
-                new, changed and wrong.",
+            "Creates and changes records of one kind from the text of a CSV file. Try with \
+                `dryRun` first: it names what is new, changed and wrong.",
         )
         .bulk(BODY_LIMIT, TIMEOUT)
         .touches_stream()
         .idempotent()
-        .audited(Audits::acts_on(|_, _| Ok(Target::new("record", None, None))).recording(&["kind", "added", "changed"]))
+        .audited(
+            Audits::acts_on(|_, _| Ok(Target::new("record", None, None)))
+                .recording(&["kind", "added", "changed"]),
+        )
         .run_as(IMPORT_RECORDS, |context, input: ImportRecords| {
             let is_dry_run = input.dry_run.unwrap_or(false);
             let table = ImportTable {

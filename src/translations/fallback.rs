@@ -118,7 +118,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_chosen_whenever_any_exists(language in "[a-z]{2}(-[A-Z]{2})?", languages in prop::collection::vec("[a-z]{2}", 1..5)) {
+        fn a_text_is_chosen_whenever_any_exists(
+            language in "[a-z]{2}(-[A-Z]{2})?",
+            languages in prop::collection::vec("[a-z]{2}", 1..5),
+        ) {
             let tags: Vec<&str> = languages.iter().map(String::as_str).collect();
             prop_assert!(picked(&language, &tags).is_some());
         }

@@ -56,30 +56,38 @@ pub const TO_TRANSLATE: WakeSignal = WakeSignal("translations");
 
 store::statements! {
     /// Inserts a translation.
-    INSERT = "insert into translation (organization_id, id, source_table, created_at, updated_at) values (?1, ?2, ?3, ?4, ?4)";
+    INSERT = "insert into translation (organization_id, id, source_table, created_at, updated_at)
+        values (?1, ?2, ?3, ?4, ?4)";
     /// Writes a text in one language.
-    PUT_ENTRY = "insert into translation_entry (organization_id, translation_id, language, text, is_machine_translated, updated_at)
+    PUT_ENTRY = "insert into translation_entry
+        (organization_id, translation_id, language, text, is_machine_translated, updated_at)
         values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, translation_id, language) do update set text = excluded.text,
         is_machine_translated = excluded.is_machine_translated, updated_at = excluded.updated_at";
     /// Deletes a text in one language.
-    DELETE_ENTRY = "delete from translation_entry where organization_id = ?1 and translation_id = ?2 and language = ?3";
+    DELETE_ENTRY = "delete from translation_entry where organization_id = ?1 and translation_id = ?2
+        and language = ?3";
     /// Deletes a translation. Foreign keys delete its texts and its queued jobs, too.
     DELETE = "delete from translation where organization_id = ?1 and id = ?2";
     /// Sets the time of the last change of a translation.
     TOUCH = "update translation set updated_at = ?3 where organization_id = ?1 and id = ?2";
     /// Selects the texts of a translation.
-    ENTRIES = "select language, text, is_machine_translated, updated_at from translation_entry where organization_id = ?1 and translation_id = ?2";
+    ENTRIES = "select language, text, is_machine_translated, updated_at from translation_entry
+        where organization_id = ?1 and translation_id = ?2";
     /// Selects the texts of several translations in one language.
     IN_LANGUAGE = "select translation_id, text from translation_entry
         where organization_id = ?1 and translation_id = any(?2) and language = ?3";
     /// Selects the texts of several translations.
-    TEXTS = "select translation_id, language, text, is_machine_translated, updated_at from translation_entry
+    TEXTS = "select translation_id, language, text, is_machine_translated, updated_at
+        from translation_entry
         where organization_id = ?1 and translation_id = any(?2)";
     /// Selects the languages in which a text is older than its English text, for the given texts.
-    OUTDATED = "select e.translation_id, e.language from translation_entry e join translation_entry s
-        on s.organization_id = e.organization_id and s.translation_id = e.translation_id and s.language = 'en'
-        where e.organization_id = ?1 and s.organization_id = ?1 and e.translation_id = any(?2) and e.updated_at < s.updated_at
+    OUTDATED = "select e.translation_id, e.language from translation_entry e
+        join translation_entry s
+        on s.organization_id = e.organization_id and s.translation_id = e.translation_id
+        and s.language = 'en'
+        where e.organization_id = ?1 and s.organization_id = ?1 and e.translation_id = any(?2)
+        and e.updated_at < s.updated_at
         order by e.language";
 }
 

@@ -94,7 +94,11 @@ struct ListVersions {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "fr", "text": "Bienvenue à Barcelone", "isMachineTranslated": true, "isOutdated": false,
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "language": "fr",
+    "text": "Bienvenue à Barcelone",
+    "isMachineTranslated": true,
+    "isOutdated": false,
 }))]
 pub(crate) struct VersionView {
     /// Id of the translation.
@@ -113,7 +117,11 @@ pub(crate) struct VersionView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false, "isOutdated": false,
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "language": "en",
+    "text": "Welcome to Barcelona",
+    "isMachineTranslated": false,
+    "isOutdated": false,
 }))]
 pub(crate) struct TextView {
     /// Id of the translation.
@@ -160,17 +168,23 @@ struct Removed {
 
 pub(crate) fn operations() -> Vec<Operation> {
     vec![
-        Operation::public("createTranslation", Method::POST, "/translations", Needs::Permission(Permission::ModifyTasks))
-            .summary("Create a guest-facing text that resources can link")
-            .tool(
-                "translations",
-                "Create a text",
-                "Creates a guest-facing text and returns its `id`, for fields that take the id of a translation (`titleId` …). \
-                    Example: {\"sourceTable\": \"manual\", \"texts\": {\"en\": \"Pool\", \"es\": \"Piscina\"}}",
-            )
-            .creates()
-            .audited(Audits::makes("translation", "text").recording(&["text", "language", "texts"]))
-            .run(create_translation),
+        Operation::public(
+            "createTranslation",
+            Method::POST,
+            "/translations",
+            Needs::Permission(Permission::ModifyTasks),
+        )
+        .summary("Create a guest-facing text that resources can link")
+        .tool(
+            "translations",
+            "Create a text",
+            "Creates a guest-facing text and returns its `id`, for fields that take the id of a \
+                translation (`titleId` …). Example: {\"sourceTable\": \"manual\", \"texts\": \
+                {\"en\": \"Pool\", \"es\": \"Piscina\"}}",
+        )
+        .creates()
+        .audited(Audits::makes("translation", "text").recording(&["text", "language", "texts"]))
+        .run(create_translation),
         Operation::public(
             LIST_TRANSLATION_ENTRIES.id(),
             Method::GET,
@@ -181,20 +195,35 @@ pub(crate) fn operations() -> Vec<Operation> {
         .tool(
             "translations",
             "Read a text",
-            "A linked text in every language it has. The id is what a field such as `titleId` holds.",
+            "A linked text in every language it has. The id is what a field such as `titleId` \
+                holds.",
         )
         .cached(CacheBasis::Configuration)
         .run_as(LIST_TRANSLATION_ENTRIES, list_entries),
-        Operation::public(LIST_TRANSLATIONS.id(), Method::GET, "/translations", Needs::Permission(Permission::ViewProperties))
-            .summary("Read several texts in one language")
-            .tool("translations", "Read texts", "Texts by ids, in one language.")
-            .cached(CacheBasis::Configuration)
-            .run_as(LIST_TRANSLATIONS, list_texts),
-        Operation::public(LIST_TRANSLATION_VERSIONS.id(), Method::GET, "/translations/versions", Needs::Permission(Permission::ViewProperties))
-            .summary("Read several texts in every language they have")
-            .rest_only()
-            .cached(CacheBasis::Configuration)
-            .run_as(LIST_TRANSLATION_VERSIONS, list_versions),
+        Operation::public(
+            LIST_TRANSLATIONS.id(),
+            Method::GET,
+            "/translations",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("Read several texts in one language")
+        .tool(
+            "translations",
+            "Read texts",
+            "Texts by ids, in one language.",
+        )
+        .cached(CacheBasis::Configuration)
+        .run_as(LIST_TRANSLATIONS, list_texts),
+        Operation::public(
+            LIST_TRANSLATION_VERSIONS.id(),
+            Method::GET,
+            "/translations/versions",
+            Needs::Permission(Permission::ViewProperties),
+        )
+        .summary("Read several texts in every language they have")
+        .rest_only()
+        .cached(CacheBasis::Configuration)
+        .run_as(LIST_TRANSLATION_VERSIONS, list_versions),
         Operation::public(
             "setTranslationEntry",
             Method::PUT,
@@ -205,8 +234,9 @@ pub(crate) fn operations() -> Vec<Operation> {
         .tool(
             "translations",
             "Write a text",
-            "Writes a linked text by hand in one language, also titles and bodies of manuals. A new English text renews the \
-                machine translations. Example: {\"id\": \"…\", \"language\": \"fr\", \"text\": \"Bienvenue\"}",
+            "Writes a linked text by hand in one language, also titles and bodies of manuals. A \
+                new English text renews the machine translations. Example: {\"id\": \"…\", \
+                \"language\": \"fr\", \"text\": \"Bienvenue\"}",
         )
         .audited(Audits::changes(audited::text))
         .run(set_entry),
@@ -220,8 +250,9 @@ pub(crate) fn operations() -> Vec<Operation> {
         .tool(
             "translations",
             "Remove a translation",
-            "Removes a linked text in one language that was written by mistake; guests then read the nearest other language. The \
-                English text cannot be removed. Example: {\"id\": \"…\", \"language\": \"fr\"}",
+            "Removes a linked text in one language that was written by mistake; guests then read \
+                the nearest other language. The English text cannot be removed. Example: {\"id\": \
+                \"…\", \"language\": \"fr\"}",
         )
         .audited(Audits::changes(audited::text))
         .run(delete_entry),

@@ -360,7 +360,10 @@ mod tests {
         fn the_pieces_of_a_text_make_the_text(text in "[a.{} \n]{0,40}") {
             let joined: String = pieces(&text)
                 .into_iter()
-                .map(|piece| match piece { TextPiece::Text(part) => part, TextPiece::Named { whole, .. } => whole })
+                .map(|piece| match piece {
+                    TextPiece::Text(part) => part,
+                    TextPiece::Named { whole, .. } => whole,
+                })
                 .collect();
             prop_assert_eq!(joined, text);
         }

@@ -33,58 +33,88 @@ store::statements! {
     /// Queues a job: a text and a target language. If a translation for an earlier job of this text
     /// and language is running, its result is discarded.
     ENQUEUE = "insert into translation_job
-        (organization_id, translation_id, language, ticket, replaces_hand_written, attempts, next_attempt_at) values (?1, ?2, ?3, ?4, ?5, 0, ?6)
-        on conflict (organization_id, translation_id, language) do update set ticket = excluded.ticket,
-        replaces_hand_written = excluded.replaces_hand_written, attempts = 0, next_attempt_at = excluded.next_attempt_at,
+        (organization_id, translation_id, language, ticket, replaces_hand_written, attempts,
+        next_attempt_at) values (?1, ?2, ?3, ?4, ?5, 0, ?6)
+        on conflict (organization_id, translation_id, language) do update
+        set ticket = excluded.ticket,
+        replaces_hand_written = excluded.replaces_hand_written, attempts = 0,
+        next_attempt_at = excluded.next_attempt_at,
         leased_until = null";
     /// Queues all English texts for translation into a language. Leaves out a text whose version in
     /// this language is hand-written, or is not older than the English text.
     ENQUEUE_MISSING = "insert into translation_job
-        (organization_id, translation_id, language, ticket, replaces_hand_written, attempts, next_attempt_at)
+        (organization_id, translation_id, language, ticket, replaces_hand_written, attempts,
+        next_attempt_at)
         select e.organization_id, e.translation_id, ?2, ?3, false, 0, ?4 from translation_entry e
-        where e.organization_id = ?1 and e.language = 'en' and not exists (select 1 from translation_entry t
-            where t.organization_id = e.organization_id and t.translation_id = e.translation_id and t.language = ?2
+        where e.organization_id = ?1 and e.language = 'en'
+        and not exists (select 1 from translation_entry t
+            where t.organization_id = e.organization_id and t.translation_id = e.translation_id
+            and t.language = ?2
             and (not t.is_machine_translated or t.updated_at >= e.updated_at))
         on conflict (organization_id, translation_id, language) do nothing";
     /// Deletes a job.
-    DELETE = "delete from translation_job where organization_id = ?1 and translation_id = ?2 and language = ?3";
+    DELETE = "delete from translation_job where organization_id = ?1 and translation_id = ?2
+        and language = ?3";
     /// Deletes an organization's jobs for the given languages.
-    DELETE_LANGUAGES = "delete from translation_job where organization_id = ?1 and language = any(?2)";
+    DELETE_LANGUAGES = "delete from translation_job where organization_id = ?1
+        and language = any(?2)";
     /// Selects jobs that are due and not leased.
-    DUE = "select j.organization_id, j.translation_id, j.language from translation_job j join organization o on o.id = j.organization_id
-        where j.next_attempt_at <= ?1 and (j.leased_until is null or j.leased_until <= ?1) and o.erased_at is null
+    DUE = "select j.organization_id, j.translation_id, j.language from translation_job j
+        join organization o on o.id = j.organization_id
+        where j.next_attempt_at <= ?1 and (j.leased_until is null or j.leased_until <= ?1)
+        and o.erased_at is null
         order by j.next_attempt_at, j.translation_id, j.language limit ?2";
     /// Claims a job. The statement repeats the condition of `DUE`: if two nodes have read the same
     /// row, the second node waits for the first and then updates no row.
-    CLAIM = "update translation_job set leased_until = ?5 where organization_id = ?1 and translation_id = ?2 and language = ?3
-        and next_attempt_at <= ?4 and (leased_until is null or leased_until <= ?4) returning ticket, attempts";
+    CLAIM = "update translation_job set leased_until = ?5 where organization_id = ?1
+        and translation_id = ?2 and language = ?3
+        and next_attempt_at <= ?4 and (leased_until is null or leased_until <= ?4)
+        returning ticket, attempts";
     /// Ends every lease.
     RELEASE_ALL = "update translation_job set leased_until = null where leased_until is not null";
     /// Selects the earliest due time of the jobs that are not due yet.
     NEXT = "select next_attempt_at from translation_job
         where leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
     /// Selects the text to translate.
-    ENGLISH_TEXT = "select text from translation_entry where organization_id = ?1 and translation_id = ?2 and language = 'en'";
+    ENGLISH_TEXT = "select text from translation_entry where organization_id = ?1
+        and translation_id = ?2 and language = 'en'";
     /// Selects a job by its ticket. Returns no row if the job was queued again and so got a new
     /// ticket.
     JOB = "select replaces_hand_written from translation_job
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4";
     /// Selects jobs that become due after a timestamp, the latest first. Such due times were
     /// written while the clock was ahead.
-    LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1 order by next_attempt_at desc limit ?2";
+    LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1
+        order by next_attempt_at desc limit ?2";
     /// Makes the jobs that `LATE` selects due at the timestamp that was given to `LATE`.
-    BRING_FORWARD = engine::some_late!("translation_job", "translation_id", "translation_id, language", "next_attempt_at", "?3");
+    BRING_FORWARD = engine::some_late!(
+        "translation_job",
+        "translation_id",
+        "translation_id, language",
+        "next_attempt_at",
+        "?3"
+    );
     /// Selects jobs whose lease ends after a timestamp, the latest first. Such leases were written
     /// while the clock was ahead.
-    LONG_LEASES = "select organization_id, translation_id from translation_job where leased_until is not null and leased_until > ?1
+    LONG_LEASES = "select organization_id, translation_id from translation_job
+        where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
     /// Ends the leases that `LONG_LEASES` selects.
-    END_LEASES = engine::some_late!("translation_job", "translation_id", "translation_id, language", "leased_until", "null");
+    END_LEASES = engine::some_late!(
+        "translation_job",
+        "translation_id",
+        "translation_id, language",
+        "leased_until",
+        "null"
+    );
     /// Ends the lease of a job and changes nothing else.
-    RELEASE = "update translation_job set leased_until = null where organization_id = ?1 and translation_id = ?2 and language = ?3";
+    RELEASE = "update translation_job set leased_until = null where organization_id = ?1
+        and translation_id = ?2 and language = ?3";
     /// Postpones a job, if the claim on it is still valid.
-    POSTPONE = "update translation_job set attempts = attempts + 1, next_attempt_at = ?6, leased_until = null
-        where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4 and leased_until = ?5";
+    POSTPONE = "update translation_job set attempts = attempts + 1, next_attempt_at = ?6,
+        leased_until = null
+        where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4
+        and leased_until = ?5";
 }
 
 /// A text to translate, and the target language.

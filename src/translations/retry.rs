@@ -41,10 +41,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_retry_pause_is_positive_and_bounded(failures in 0_u32..100, fraction in 0.0_f64..=1.0) {
+        fn a_retry_pause_is_positive_and_bounded(
+            failures in 0_u32..100,
+            fraction in 0.0_f64..=1.0,
+        ) {
             let pause = pause(failures, fraction);
             prop_assert!(pause >= MIN_PAUSE);
-            prop_assert!(pause.as_secs_f64() <= 2_f64.powi(i32::try_from(failures.saturating_sub(1)).unwrap()).min(600.0));
+            prop_assert!(
+                pause.as_secs_f64()
+                    <= 2_f64
+                        .powi(i32::try_from(failures.saturating_sub(1)).unwrap())
+                        .min(600.0)
+            );
         }
     }
 }

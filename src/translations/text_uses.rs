@@ -28,12 +28,17 @@ macro_rules! shown {
         concat!(
             "select ",
             $what,
-            " from translation_use u join translation t on t.organization_id = u.organization_id and t.id = u.translation_id
-                where u.organization_id = ?1 and t.organization_id = ?1 and t.source_table = ?2 and (?3 or u.thing_id = any(?4))
-                and (?5 or not exists (select 1 from translation_entry e where e.organization_id = ?1
-                    and e.translation_id = u.translation_id and e.language = ?6 and e.is_machine_translated = false
+            " from translation_use u join translation t on t.organization_id = u.organization_id
+                and t.id = u.translation_id
+                where u.organization_id = ?1 and t.organization_id = ?1 and t.source_table = ?2
+                and (?3 or u.thing_id = any(?4))
+                and (?5 or not exists (select 1 from translation_entry e
+                where e.organization_id = ?1
+                    and e.translation_id = u.translation_id and e.language = ?6
+                    and e.is_machine_translated = false
                     and not exists (select 1 from translation_entry s where s.organization_id = ?1
-                        and s.translation_id = u.translation_id and s.language = 'en' and s.updated_at > e.updated_at)))",
+                        and s.translation_id = u.translation_id and s.language = 'en'
+                        and s.updated_at > e.updated_at)))",
             $rest
         )
     };
@@ -47,7 +52,8 @@ store::statements! {
     /// Counts the texts that resources show.
     COUNT = shown!("count(*)", "");
     /// Selects a page of the texts that resources show, in the order of resources and fields.
-    PAGE = shown!("u.translation_id, u.thing_id, u.field", " order by u.thing_id, u.field, u.translation_id limit ?7 offset ?8");
+    PAGE = shown!("u.translation_id, u.thing_id, u.field", "
+        order by u.thing_id, u.field, u.translation_id limit ?7 offset ?8");
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -72,8 +78,13 @@ struct ListShownTexts {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({
-    "id": "0192f0c1-2345-7abc-8def-0123456789ab", "thingId": "0192f0c1-2345-7abc-8def-0123456789ac", "field": "calloutMessageId",
-    "language": "en", "text": "Welcome to Barcelona", "isMachineTranslated": false, "isOutdated": false,
+    "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+    "thingId": "0192f0c1-2345-7abc-8def-0123456789ac",
+    "field": "calloutMessageId",
+    "language": "en",
+    "text": "Welcome to Barcelona",
+    "isMachineTranslated": false,
+    "isOutdated": false,
 }))]
 pub(crate) struct ShownText {
     /// Id of the translation.

@@ -21,7 +21,8 @@ use super::{ENGLISH, OtherLanguages, SourceTable, delete_entry, entries, put, qu
 
 store::statements! {
     /// Selects the source tables of texts.
-    SOURCES = "select id, source_table from translation where organization_id = ?1 and id = any(?2)";
+    SOURCES = "select id, source_table from translation where organization_id = ?1 and id = \
+        any(?2)";
     /// Selects the length of the longest version of each text, in characters.
     LENGTHS = "select translation_id, cast(max(length(text)) as bigint) from translation_entry
         where organization_id = ?1 and translation_id = any(?2) group by translation_id";
@@ -29,10 +30,12 @@ store::statements! {
     WITH_BRACES = "select translation_id, text from translation_entry
         where organization_id = ?1 and translation_id = any(?2) and text like '%{{%'";
     /// Selects the uses of texts.
-    USES = "select translation_id, thing_id, field from translation_use where organization_id = ?1 and translation_id = any(?2)";
+    USES = "select translation_id, thing_id, field from translation_use where organization_id = ?1
+        and translation_id = any(?2)";
     /// Stores that a field of a resource shows the given texts.
     INSERT = "insert into translation_use (organization_id, translation_id, thing_id, field)
-        select organization_id, id, ?2, ?3 from translation where organization_id = ?1 and id = any(?4)";
+        select organization_id, id, ?2, ?3 from translation where organization_id = ?1
+        and id = any(?4)";
     /// Deletes the uses of a resource.
     DELETE = "delete from translation_use where organization_id = ?1 and thing_id = ?2";
 }

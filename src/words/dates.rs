@@ -561,22 +561,46 @@ mod tests {
     proptest! {
         /// Every day of a year can be formatted, and different days are formatted differently.
         #[test]
-        fn different_days_are_formatted_differently(place in 0..TAGS.len(), one in 0..365_i32, other in 0..365_i32) {
+        fn different_days_are_formatted_differently(
+            place in 0..TAGS.len(),
+            one in 0..365_i32,
+            other in 0..365_i32,
+        ) {
             let dates = in_language(TAGS[place]);
             let day = |number: i32| date(2026, 1, 1) + number.days();
-            prop_assert_eq!(dates.day(day(one), TODAY) == dates.day(day(other), TODAY), one == other);
+            prop_assert_eq!(
+                dates.day(day(one), TODAY) == dates.day(day(other), TODAY),
+                one == other
+            );
             prop_assert_eq!(dates.full(day(one)) == dates.full(day(other)), one == other);
         }
 
         #[test]
-        fn every_day_and_time_can_be_formatted(place in 0..TAGS.len(), days in 0..3_000_000_i32, cents: i64, bytes: u64, minutes in 0..1440_i64) {
+        fn every_day_and_time_can_be_formatted(
+            place in 0..TAGS.len(),
+            days in 0..3_000_000_i32,
+            cents: i64,
+            bytes: u64,
+            minutes in 0..1440_i64,
+        ) {
             let dates = in_language(TAGS[place]);
             let day = date(1, 1, 1) + days.days();
             let moment = day.at(0, 0, 0, 0) + minutes.minutes();
-            for text in [dates.day(day, TODAY), dates.full(day), dates.moment(moment, TODAY), dates.time(moment.time()), dates.money(cents, Some("XYZ")), dates.size(bytes)] {
+            for text in [
+                dates.day(day, TODAY),
+                dates.full(day),
+                dates.moment(moment, TODAY),
+                dates.time(moment.time()),
+                dates.money(cents, Some("XYZ")),
+                dates.size(bytes),
+            ] {
                 prop_assert!(!text.is_empty());
             }
-            prop_assert!(dates.days(day, day.saturating_add(3.days()), TODAY).contains(&day.day().to_string()));
+            prop_assert!(
+                dates
+                    .days(day, day.saturating_add(3.days()), TODAY)
+                    .contains(&day.day().to_string())
+            );
         }
     }
 }

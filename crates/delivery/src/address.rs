@@ -440,7 +440,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_single_label_name_is_private(label in "[a-z]([a-z0-9-]{0,20}[a-z0-9])?", is_rooted: bool) {
+        fn a_single_label_name_is_private(
+            label in "[a-z]([a-z0-9-]{0,20}[a-z0-9])?",
+            is_rooted: bool,
+        ) {
             let dot = if is_rooted { "." } else { "" };
             let (alone, below) = (format!("{label}{dot}"), format!("{label}.example{dot}"));
             prop_assert!(is_private_name(&alone));
@@ -457,7 +460,12 @@ mod tests {
                 Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),
                 Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
             ] {
-                prop_assert_eq!(is_public(wrapper.into()), is_public(ip.into()), "{}", wrapper);
+                prop_assert_eq!(
+                    is_public(wrapper.into()),
+                    is_public(ip.into()),
+                    "{}",
+                    wrapper
+                );
             }
         }
     }

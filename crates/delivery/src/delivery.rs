@@ -478,8 +478,12 @@ mod tests {
     #[test]
     fn the_event_fields_of_a_delivery_are_stored_beside_its_attempts() {
         let stored = json!({
-            "event": "task.created", "kind": "task", "recordId": Uuid::from_u128(1), "occurredAt": "2026-11-21T09:30:00.000Z",
-            "attempts": [], "earlier": 0,
+            "event": "task.created",
+            "kind": "task",
+            "recordId": Uuid::from_u128(1),
+            "occurredAt": "2026-11-21T09:30:00.000Z",
+            "attempts": [],
+            "earlier": 0,
         });
         assert_eq!(
             serde_json::to_value(Delivery::new(event(), time())).unwrap(),
@@ -494,7 +498,12 @@ mod tests {
             (read(&old).reported.event.as_str(), read(&old).earlier),
             ("task.created", 0)
         );
-        let ping = json!({ "event": "ping", "occurredAt": "2026-11-21T09:30:00.000Z", "attempts": [], "earlier": 0 });
+        let ping = json!({
+            "event": "ping",
+            "occurredAt": "2026-11-21T09:30:00.000Z",
+            "attempts": [],
+            "earlier": 0,
+        });
         assert_eq!(
             serde_json::to_value(Delivery::new(ReportedEvent::ping(), time())).unwrap(),
             ping
@@ -532,13 +541,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_retry_pause_is_positive_and_bounded(base in 1_u64..10_000_000, attempt in 1_usize..100, fraction in 0.0_f64..=1.0) {
+        fn a_retry_pause_is_positive_and_bounded(
+            base in 1_u64..10_000_000,
+            attempt in 1_usize..100,
+            fraction in 0.0_f64..=1.0,
+        ) {
             let base = Duration::from_millis(base);
             let delay = backoff(base, attempt, fraction);
             prop_assert!(delay > Duration::ZERO);
             let doublings = u32::try_from(attempt - 1).unwrap();
             let bound = base.saturating_mul(2_u32.saturating_pow(doublings));
-            prop_assert!(delay >= bound / 2 && delay <= bound, "{delay:?} of {bound:?}");
+            prop_assert!(
+                delay >= bound / 2 && delay <= bound,
+                "{delay:?} of {bound:?}"
+            );
         }
     }
 }

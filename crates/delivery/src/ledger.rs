@@ -45,55 +45,74 @@ store::statements! {
     /// organizations. The recursion makes one index seek for each subscription, so the cost does
     /// not depend on the number of deliveries.
     WAITING = "with recursive waiting(id) as (
-            select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
+            select (select subscription_id from webhook_delivery where status = 'pending'
+            and leased_until is null
                 and subscription_id > ?1 and subscription_id <= ?2 order by subscription_id limit 1)
             union all
-            select (select subscription_id from webhook_delivery where status = 'pending' and leased_until is null
-                and subscription_id > waiting.id and subscription_id <= ?2 order by subscription_id limit 1)
+            select (select subscription_id from webhook_delivery where status = 'pending'
+            and leased_until is null
+                and subscription_id > waiting.id and subscription_id <= ?2 order by subscription_id
+                limit 1)
                 from waiting where waiting.id is not null)
-        select (select d.organization_id from webhook_delivery d where d.subscription_id = waiting.id and d.status = 'pending'
+        select (select d.organization_id from webhook_delivery d
+        where d.subscription_id = waiting.id and d.status = 'pending'
                 and d.leased_until is null limit 1), id
         from waiting where id is not null limit ?3";
     /// Does the same as `WAITING` for organizations on several servers, which cannot run the
     /// recursion. Reads the subscriptions of each organization that has a row in `webhook_due`
     /// whose time is at most `?4`.
     WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_due q
-        join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1 and s.id <= ?2 and s.deleted_at is null
-        where q.due_at <= ?4 and exists (select 1 from webhook_delivery d where d.organization_id = s.organization_id and d.subscription_id = s.id
+        join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1
+        and s.id <= ?2 and s.deleted_at is null
+        where q.due_at <= ?4 and exists (select 1 from webhook_delivery d
+        where d.organization_id = s.organization_id and d.subscription_id = s.id
             and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
     /// Deliveries of a subscription that are due, have no lease and are not in flight in this
     /// process. The oldest come first. Each row also has the columns of the subscription that are
     /// needed to send. Returns no rows if the subscription was deleted.
     DUE = "select d.id, d.doc, s.target_url, s.credential, s.event, s.disabled_at, s.doc
-        from webhook_delivery d join webhook_subscription s on s.organization_id = ?1 and s.id = ?2 and s.deleted_at is null
-        where d.organization_id = ?1 and d.subscription_id = ?2 and d.status = 'pending' and d.leased_until is null
-        and d.next_attempt_at <= ?3 and not (d.id = any(?5)) order by d.next_attempt_at, d.id limit ?4";
+        from webhook_delivery d join webhook_subscription s on s.organization_id = ?1 and s.id = ?2
+        and s.deleted_at is null
+        where d.organization_id = ?1 and d.subscription_id = ?2 and d.status = 'pending'
+        and d.leased_until is null
+        and d.next_attempt_at <= ?3 and not (d.id = any(?5)) order by d.next_attempt_at, d.id
+        limit ?4";
     /// Lists some of the deliveries whose leases have expired.
-    EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until <= ?1
+    EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null
+        and leased_until <= ?1
         order by leased_until limit ?2";
     /// Removes the leases of the deliveries that `EXPIRED` returned.
-    RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where organization_id = ?1 and id = any(?2)
+    RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where organization_id = ?1
+        and id = any(?2)
             and leased_until is not null and leased_until <= ?3 for update skip locked)
-        update webhook_delivery set leased_until = null where organization_id = ?1 and id in (select id from expired)";
+        update webhook_delivery set leased_until = null where organization_id = ?1
+        and id in (select id from expired)";
     /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes have
     /// read the same row, only the first node claims it. The others skip a locked row. If they
     /// waited, two nodes that each wait for a row of the other would deadlock.
-    CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1 and id = any(?4) and status = 'pending'
+    CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1
+        and id = any(?4) and status = 'pending'
             and next_attempt_at <= ?2 and leased_until is null for update skip locked)
-        update webhook_delivery set leased_until = ?3 where organization_id = ?1 and id in (select id from free) returning id";
+        update webhook_delivery set leased_until = ?3 where organization_id = ?1
+        and id in (select id from free) returning id";
     /// The earliest due time after now among pending deliveries without a lease.
     NEXT = "select next_attempt_at from webhook_delivery
-        where status = 'pending' and leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
+        where status = 'pending' and leased_until is null and next_attempt_at > ?1
+        order by next_attempt_at limit 1";
     /// The time at which the next lease expires. Deliveries of a node that crashed can be claimed
     /// again when their leases expire.
-    NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null and leased_until > ?1 order by leased_until limit 1";
+    NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null
+        and leased_until > ?1 order by leased_until limit 1";
     /// Locks a subscription against other transactions that record its deliveries or mark it as
     /// deleted.
-    LOCK_SUBSCRIPTION = "select id from webhook_subscription where organization_id = ?1 and id = ?2 and deleted_at is null for no key update";
+    LOCK_SUBSCRIPTION = "select id from webhook_subscription where organization_id = ?1 and id = ?2
+        and deleted_at is null for no key update";
     /// Ends the claim on a delivery and writes the delivery's new state. Returns no row if the
     /// claim is no longer valid.
-    SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null, doc = ?6, is_cut = ?7
-        where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3 and status = 'pending' returning id";
+    SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null,
+        doc = ?6, is_cut = ?7
+        where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3
+        and status = 'pending' returning id";
     /// Records that a delivery to a subscription succeeded. The failure count of a disabled
     /// subscription is not reset, because that count explains why the subscription was disabled.
     DELIVERED = "update webhook_subscription set last_delivered_at = ?3,
@@ -101,18 +120,22 @@ store::statements! {
         where organization_id = ?1 and id = ?2";
     /// Adds one to the failure count of an active subscription, after a delivery has failed.
     FAILED = "update webhook_subscription set consecutive_failures = consecutive_failures + 1
-        where organization_id = ?1 and id = ?2 and disabled_at is null returning consecutive_failures";
+        where organization_id = ?1 and id = ?2 and disabled_at is null
+        returning consecutive_failures";
     DISABLE = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and id = ?2 and disabled_at is null";
     /// Marks a subscription as deleted because its receiver answered 410. The sweep removes the
     /// subscription's rows.
-    DELETE = "update webhook_subscription set deleted_at = ?3, disabled_at = coalesce(disabled_at, ?3)
+    DELETE = "update webhook_subscription set deleted_at = ?3,
+        disabled_at = coalesce(disabled_at, ?3)
         where organization_id = ?1 and id = ?2";
     /// The number of pending deliveries, up to a limit.
     COUNT_PENDING = "select count(*) from
-        (select 1 as one from webhook_delivery where status = 'pending' order by next_attempt_at limit ?1) as pending";
+        (select 1 as one from webhook_delivery where status = 'pending' order by next_attempt_at
+        limit ?1) as pending";
     /// The earliest due time among the deliveries that are due and have no valid lease.
-    OLDEST_DUE = "select next_attempt_at from webhook_delivery where status = 'pending' and next_attempt_at <= ?1
+    OLDEST_DUE = "select next_attempt_at from webhook_delivery where status = 'pending'
+        and next_attempt_at <= ?1
         and (leased_until is null or leased_until <= ?1) order by next_attempt_at limit 1";
 }
 

@@ -36,7 +36,8 @@ const RUNS_BETWEEN_FILLS: u32 = 120;
 
 store::statements! {
     /// Records that an organization has a delivery that is due at a time.
-    NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2) on conflict (organization_id)
+    NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2)
+        on conflict (organization_id)
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
     /// Organizations whose rows were already due at a given time, the longest due first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
@@ -45,17 +46,21 @@ store::statements! {
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
     /// The earliest due time or end of a lease among an organization's deliveries.
     FIRST = "select min(first) from
-        (select (select min(d.next_attempt_at) from webhook_delivery d where d.organization_id = ?1 and d.subscription_id = s.id
+        (select (select min(d.next_attempt_at) from webhook_delivery d where d.organization_id = ?1
+        and d.subscription_id = s.id
                 and d.status = 'pending' and d.leased_until is null) as first
             from webhook_subscription s where s.organization_id = ?1 and s.deleted_at is null
-        union all select min(leased_until) as first from webhook_delivery where organization_id = ?1 and leased_until is not null) as firsts";
+        union all select min(leased_until) as first from webhook_delivery where organization_id = ?1
+        and leased_until is not null) as firsts";
     /// Sets the time in the row of an organization to a later time.
     POSTPONE = "update webhook_due set due_at = ?2 where organization_id = ?1";
     /// Removes the row of an organization that has no pending delivery.
     REMOVE = "delete from webhook_due where organization_id = ?1";
     /// Adds a row for every organization that has a pending delivery.
-    FILL = "insert into webhook_due (organization_id, due_at) select s.organization_id, ?1 from webhook_subscription s
-        where s.deleted_at is null and exists (select 1 from webhook_delivery d where d.organization_id = s.organization_id
+    FILL = "insert into webhook_due (organization_id, due_at) select s.organization_id, ?1
+        from webhook_subscription s
+        where s.deleted_at is null and exists
+        (select 1 from webhook_delivery d where d.organization_id = s.organization_id
             and d.subscription_id = s.id and d.status = 'pending')
         group by s.organization_id on conflict (organization_id) do nothing";
 }

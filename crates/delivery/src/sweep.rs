@@ -41,7 +41,8 @@ const GRACE: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
     /// Deleted subscriptions after a given subscription, in the order of their ids.
-    DELETED = "select organization_id, id from webhook_subscription where deleted_at is not null and (organization_id, id) > (?1, ?2)
+    DELETED = "select organization_id, id from webhook_subscription where deleted_at is not null
+        and (organization_id, id) > (?1, ?2)
         order by organization_id, id limit ?3";
     /// Deliveries of a subscription after a given delivery, without those that another transaction
     /// has locked.
@@ -50,33 +51,41 @@ store::statements! {
         order by created_at, id limit ?5 for update skip locked";
     /// Removes deliveries. The statement names the index, because SQLite would otherwise scan all
     /// deliveries of the organization.
-    REMOVE = "delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1 where organization_id = ?1 and id = any(?2)";
+    REMOVE = "delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
+        where organization_id = ?1 and id = any(?2)";
     /// Removes a deleted subscription that has no deliveries. Skips the row while another
     /// transaction has locked it, because that transaction may have read the subscription as
     /// active.
     REMOVE_SUBSCRIPTION = "with bare as (select s.id from webhook_subscription s
             where s.organization_id = ?1 and s.id = ?2 and s.deleted_at is not null and not exists
-                (select 1 from webhook_delivery d where d.organization_id = ?1 and d.subscription_id = s.id)
+                (select 1 from webhook_delivery d where d.organization_id = ?1
+                and d.subscription_id = s.id)
             for update skip locked)
         delete from webhook_subscription where organization_id = ?1 and id in (select id from bare)";
     /// Pending deliveries that are due later than `?1`, the latest due time first.
-    LATE = "select organization_id, id from webhook_delivery where status = 'pending' and next_attempt_at > ?1
+    LATE = "select organization_id, id from webhook_delivery where status = 'pending'
+        and next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";
     /// Makes the deliveries that `LATE` returned due at time `?3`.
-    BRING_FORWARD = "with late as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and status = 'pending'
+    BRING_FORWARD = "with late as (select id from webhook_delivery where organization_id = ?1
+        and id = any(?2) and status = 'pending'
             and next_attempt_at > ?3 for update skip locked)
-        update webhook_delivery set next_attempt_at = ?3 where organization_id = ?1 and id in (select id from late)";
+        update webhook_delivery set next_attempt_at = ?3 where organization_id = ?1
+        and id in (select id from late)";
     /// Deliveries whose lease ends later than `?1`, the latest end first.
-    LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null and leased_until > ?1
+    LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null
+        and leased_until > ?1
         order by leased_until desc limit ?2";
     /// Ends the leases of the deliveries that `LEASED_LONG` returned.
     END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
     /// Deliveries with ids between `?1` and `?2`. Ids sort by creation time, so a range of ids is a
     /// range of creation times.
-    OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id limit ?3";
+    OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id
+        limit ?3";
     /// Removes deliveries that `OLD` returned: those that have ended, and pending ones whose id is
     /// below `?3`.
-    REMOVE_OLD = "with old as (select id from webhook_delivery where organization_id = ?1 and id = any(?2) and (status <> 'pending' or id < ?3)
+    REMOVE_OLD = "with old as (select id from webhook_delivery where organization_id = ?1
+        and id = any(?2) and (status <> 'pending' or id < ?3)
             for update skip locked)
         delete from webhook_delivery indexed by sqlite_autoindex_webhook_delivery_1
         where organization_id = ?1 and id in (select id from old)";

@@ -268,10 +268,25 @@ mod tests {
         ) {
             let opened = format!("127.0.0.0/{length}");
             let range: IpNet = opened.parse().unwrap();
-            let ips: Vec<IpAddr> = bits.iter().map(|bits| Ipv4Addr::from(*bits).into()).collect();
-            let name = if is_private { "db.internal" } else { "hooks.example" };
-            let expected = ips.iter().all(|ip| range.contains(ip) || (!is_private && is_public(*ip)));
-            prop_assert_eq!(is_allowed(&opened, name, &ips), expected, "{} {:?}", opened, ips);
+            let ips: Vec<IpAddr> = bits
+                .iter()
+                .map(|bits| Ipv4Addr::from(*bits).into())
+                .collect();
+            let name = if is_private {
+                "db.internal"
+            } else {
+                "hooks.example"
+            };
+            let expected = ips
+                .iter()
+                .all(|ip| range.contains(ip) || (!is_private && is_public(*ip)));
+            prop_assert_eq!(
+                is_allowed(&opened, name, &ips),
+                expected,
+                "{} {:?}",
+                opened,
+                ips
+            );
         }
 
         #[test]

@@ -22,10 +22,12 @@ store::statements! {
     /// organization wait for the row lock. The increment `?2` is random. After a failover that lost
     /// commits, a counter would give a new state the revision of a lost state, and caches would
     /// return answers of the lost state.
-    LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
+    LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1
+        and erased_at is null returning doc, revision";
     /// Locks an organization and raises its stream revision, for a write that does not change the
     /// configuration.
-    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + ?2 where id = ?1 and erased_at is null returning doc, revision";
+    LOCK_FOR_STREAM = "update organization set stream_revision = stream_revision + ?2 where id = ?1
+        and erased_at is null returning doc, revision";
     /// Raises the configuration revision in a write that began with `LOCK_FOR_STREAM`.
     RAISE_CONFIGURATION = "update organization set revision = revision + ?2 where id = ?1";
     /// Reads an organization without locking it.

@@ -72,7 +72,8 @@ impl ErrorKind {
                 403,
                 "authorization_error",
                 "TWO_FACTOR_REQUIRED",
-                "The organization requires two-factor authentication, and this member has not enrolled.",
+                "The organization requires two-factor authentication, and this member has not \
+                    enrolled.",
             ),
             Self::NotFound => (
                 404,
@@ -480,7 +481,8 @@ impl From<ErrorKind> for Error {
 
 /// The message for a write whose commit was not confirmed. Any other 503 for a write means that the
 /// write was not done.
-const OUTCOME_UNKNOWN: &str = "It is not known whether this was done. Send a POST with its Idempotency-Key again to get its result; otherwise read the data first.";
+const OUTCOME_UNKNOWN: &str = "It is not known whether this was done. Send a POST with its \
+    Idempotency-Key again to get its result; otherwise read the data first.";
 
 /// The machine-readable key of an unconfirmed write.
 const UNKNOWN_KEY: &str = "outcome_unknown";

@@ -146,7 +146,11 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_order_of_names_is_total(one in "[a0-2 ]{0,6}", two in "[a0-2 ]{0,6}", three in "[a0-2 ]{0,6}") {
+        fn the_order_of_names_is_total(
+            one in "[a0-2 ]{0,6}",
+            two in "[a0-2 ]{0,6}",
+            three in "[a0-2 ]{0,6}",
+        ) {
             proptest::prop_assert_eq!(natural(&one, &two), natural(&two, &one).reverse());
             if natural(&one, &two).is_le() && natural(&two, &three).is_le() {
                 proptest::prop_assert!(natural(&one, &three).is_le());

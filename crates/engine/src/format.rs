@@ -56,7 +56,9 @@ pub static STATIC: &[Format] = &[
     Format {
         name: "redirect-uri",
         accepts: is_redirect_uri,
-        description: "an https URL, an http URL of a loopback address, or a URL of an app's own scheme (com.example.app:/callback, or app://host.example/callback), without fragment, user name and password",
+        description: "an https URL, an http URL of a loopback address, or a URL of an app's own \
+            scheme (com.example.app:/callback, or app://host.example/callback), without fragment, \
+            user name and password",
     },
     Format {
         name: "http-url-or-empty",
@@ -571,7 +573,8 @@ mod tests {
                 ("\u{ff0b}34 934\u{a0}123\u{a0}456", "+34934123456"),
                 ("\u{202a}+34\u{2009}934 123 456\u{202c}", "+34934123456"),
                 (
-                    "+\u{0663}\u{0664} \u{0669}\u{0663}\u{0664}\u{0661}\u{0662}\u{0663}\u{0664}\u{0665}\u{0666}",
+                    "+\u{0663}\u{0664} \
+                        \u{0669}\u{0663}\u{0664}\u{0661}\u{0662}\u{0663}\u{0664}\u{0665}\u{0666}",
                     "+34934123456",
                 ),
             ] {

@@ -381,20 +381,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn overlong_numbers_are_found_at_any_depth(keys in prop::collection::vec("[a-z\"\\\\ \u{e9}:{,]{0,4}", 1..4), index in 0_usize..3) {
+        fn overlong_numbers_are_found_at_any_depth(
+            keys in prop::collection::vec("[a-z\"\\\\ \u{e9}:{,]{0,4}", 1..4),
+            index in 0_usize..3,
+        ) {
             let number = "0.1000000000000000055511151231257827";
             let zeros = "0,".repeat(index);
             let inner = format!("[{zeros}{number},\"1e999\"]");
-            let text = keys.iter().rev().fold(inner, |inner, key| format!("{{ {} : {inner} , \"z\": -1 }}", Value::from(key.as_str())));
-            let path: Vec<_> = keys.iter().map(|key| PathSegment::from(key.as_str())).chain([PathSegment::from(index)]).collect();
+            let text = keys.iter().rev().fold(inner, |inner, key| {
+                format!("{{ {} : {inner} , \"z\": -1 }}", Value::from(key.as_str()))
+            });
+            let path: Vec<_> = keys
+                .iter()
+                .map(|key| PathSegment::from(key.as_str()))
+                .chain([PathSegment::from(index)])
+                .collect();
             prop_assert_eq!(overlong_numbers(text.as_bytes()), [path]);
         }
 
         #[test]
-        fn a_serialized_double_is_not_overlong(double in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO) {
+        fn a_serialized_double_is_not_overlong(
+            double in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO,
+        ) {
             let text = serde_json::to_string(&double).unwrap();
             prop_assert!(!is_overlong(&text), "{}", text);
-            prop_assert_eq!(serde_json::from_str::<f64>(&text).unwrap().to_bits(), double.to_bits());
+            prop_assert_eq!(
+                serde_json::from_str::<f64>(&text).unwrap().to_bits(),
+                double.to_bits()
+            );
         }
 
         #[test]
@@ -403,11 +417,25 @@ mod tests {
         }
 
         #[test]
-        fn a_fingerprint_ignores_the_order_of_keys(keys in prop::collection::hash_map("[a-z]{1,3}", 0..9_i64, 0..6)) {
+        fn a_fingerprint_ignores_the_order_of_keys(
+            keys in prop::collection::hash_map("[a-z]{1,3}", 0..9_i64, 0..6),
+        ) {
             let pairs: Vec<_> = keys.into_iter().collect();
-            let one: Map<_, _> = pairs.iter().cloned().map(|(k, v)| (k, Value::from(v))).collect();
-            let other: Map<_, _> = pairs.iter().rev().cloned().map(|(k, v)| (k, Value::from(v))).collect();
-            prop_assert_eq!(fingerprint(&Value::Object(one)), fingerprint(&Value::Object(other)));
+            let one: Map<_, _> = pairs
+                .iter()
+                .cloned()
+                .map(|(k, v)| (k, Value::from(v)))
+                .collect();
+            let other: Map<_, _> = pairs
+                .iter()
+                .rev()
+                .cloned()
+                .map(|(k, v)| (k, Value::from(v)))
+                .collect();
+            prop_assert_eq!(
+                fingerprint(&Value::Object(one)),
+                fingerprint(&Value::Object(other))
+            );
         }
     }
 }

@@ -515,7 +515,11 @@ mod tests {
         }
 
         #[test]
-        fn an_existing_version_is_always_found_by_its_own_tag(language in "[a-z]{2}", region in "(-[A-Z]{2})?", others in prop::collection::vec("[a-z]{2}", 0..4)) {
+        fn an_existing_version_is_always_found_by_its_own_tag(
+            language in "[a-z]{2}",
+            region in "(-[A-Z]{2})?",
+            others in prop::collection::vec("[a-z]{2}", 0..4),
+        ) {
             let tag = format!("{language}{region}");
             let mut versions: Vec<&str> = others.iter().map(String::as_str).collect();
             versions.push(&tag);

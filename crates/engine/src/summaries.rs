@@ -27,9 +27,11 @@ store::statements! {
     VERSION = "select version from summary_version where name = ?1";
     /// Stores the version of a summary, unless a newer version is stored.
     STORE_VERSION = "insert into summary_version (name, version) values (?1, ?2)
-        on conflict (name) do update set version = excluded.version where summary_version.version < excluded.version";
+        on conflict (name) do update set version = excluded.version
+        where summary_version.version < excluded.version";
     /// Returns the organization with the next id after `?1`.
-    NEXT_ORGANIZATION = "select id from organization where id > ?1 and erased_at is null order by id limit 1";
+    NEXT_ORGANIZATION = "select id from organization where id > ?1 and erased_at is null order by id
+        limit 1";
 }
 
 /// Rewrites every summary of an older version.

@@ -308,12 +308,20 @@ mod tests {
         fn every_file_name_is_short_and_printable(sent in any::<String>()) {
             let name = file_name(Some(&sent));
             prop_assert!(!name.is_empty() && name.chars().count() <= NAME_LENGTH);
-            prop_assert!(!name.contains(['/', '\\']) && !name.contains(char::is_control) && name != ".." && name.trim() == name);
+            prop_assert!(
+                !name.contains(['/', '\\'])
+                    && !name.contains(char::is_control)
+                    && name != ".."
+                    && name.trim() == name
+            );
             prop_assert_eq!(file_name(Some(&name)), name);
         }
 
         #[test]
-        fn a_storage_key_holds_its_creation_time(milliseconds in 0_i64..4_000_000_000_000, organization: u128) {
+        fn a_storage_key_holds_its_creation_time(
+            milliseconds in 0_i64..4_000_000_000_000,
+            organization: u128,
+        ) {
             let now = Timestamp::from_millisecond(milliseconds).unwrap();
             let key = fresh_key(&Ids::default(), Uuid::from_u128(organization), now);
             prop_assert_eq!(created_at(&key), Some(now), "{}", key);
@@ -327,16 +335,32 @@ mod tests {
 
         /// However many callers upload, a caller without an upload can upload a file.
         #[test]
-        fn uploads_always_leave_a_place_for_another_caller(callers in prop::collection::vec((0..5_u128, 0..40_u128), 0..400)) {
+        fn uploads_always_leave_a_place_for_another_caller(
+            callers in prop::collection::vec((0..5_u128, 0..40_u128), 0..400),
+        ) {
             let directory = tempfile::tempdir().unwrap();
             let uploads = Uploads::new(Files::in_directory(directory.path()).unwrap(), Some(0));
-            let owner = |organization, guest| Owner { organization: Uuid::from_u128(organization), credential: Credential::Guest { opens: Uuid::from_u128(guest) } };
-            let guards: Vec<_> = callers.into_iter().filter_map(|(organization, guest)| uploads.register(owner(organization, guest), 1).ok()).collect();
+            let owner = |organization, guest| Owner {
+                organization: Uuid::from_u128(organization),
+                credential: Credential::Guest {
+                    opens: Uuid::from_u128(guest),
+                },
+            };
+            let guards: Vec<_> = callers
+                .into_iter()
+                .filter_map(|(organization, guest)| {
+                    uploads.register(owner(organization, guest), 1).ok()
+                })
+                .collect();
             prop_assert!(guards.len() < MAX_UPLOADS);
             prop_assert!(uploads.register(owner(9, 9), 1).is_ok());
             drop(guards);
             let in_progress = uploads.counter.in_progress();
-            prop_assert!(in_progress.all == 0 && in_progress.by_caller.0.is_empty() && in_progress.by_organization.0.is_empty());
+            prop_assert!(
+                in_progress.all == 0
+                    && in_progress.by_caller.0.is_empty()
+                    && in_progress.by_organization.0.is_empty()
+            );
         }
     }
 

@@ -44,7 +44,8 @@ pub(super) fn open_with_account(
 ) -> Result<Files> {
     let invalid_url = || {
         Error(format!(
-            "{text:?} is not a storage URL such as file:///var/lib/vestibule/uploads or s3://bucket/prefix"
+            "{text:?} is not a storage URL such as file:///var/lib/vestibule/uploads or \
+                s3://bucket/prefix"
         ))
     };
     let url = Url::parse(text).map_err(|_| invalid_url())?;

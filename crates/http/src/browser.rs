@@ -32,9 +32,10 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
 
 /// The permissions policy of pages, which use no feature of the device.
-const NO_PERMISSIONS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), \
-     geolocation=(), gyroscope=(), hid=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), serial=(), \
-     usb=(), xr-spatial-tracking=()";
+const NO_PERMISSIONS: &str = "accelerometer=(), autoplay=(), camera=(), display-capture=(), \
+    encrypted-media=(), fullscreen=(), geolocation=(), gyroscope=(), hid=(), magnetometer=(), \
+    microphone=(), midi=(), payment=(), publickey-credentials-get=(), serial=(), usb=(), \
+    xr-spatial-tracking=()";
 
 /// The content security policy that replaces a policy which is not a valid header value.
 const STRICTEST_POLICY: HeaderValue =
@@ -299,7 +300,8 @@ mod tests {
         let policy = Policy::new("img-src 'self'", Referrer::Nobody);
         assert_eq!(
             header_text(&policy),
-            "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; img-src 'self'; form-action 'self'"
+            "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; img-src 'self'; \
+                form-action 'self'"
         );
         assert!(header_text(&policy.framed()).contains("frame-ancestors 'self'"));
     }

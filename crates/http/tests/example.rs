@@ -48,9 +48,11 @@ store::statements! {
     /// Deletes the notes of an erased organization.
     ERASE = "delete from note where organization_id = ?1";
     /// Inserts an organization.
-    PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc) values (?1, 1, 0, 0, ?2)";
+    PUT_ORGANIZATION = "insert into organization (id, revision, created_at, updated_at, doc)
+        values (?1, 1, 0, 0, ?2)";
     /// Inserts an API key.
-    PUT_KEY = "insert into api_key (id, organization_id, token_hash, created_at, doc) values (?1, ?2, ?3, 0, ?4)";
+    PUT_KEY = "insert into api_key (id, organization_id, token_hash, created_at, doc)
+        values (?1, ?2, ?3, 0, ?4)";
 }
 
 /// A note to create.
@@ -172,7 +174,12 @@ impl Program {
         let key =
             json!({ "name": "k", "permissions": [Permission::ViewTasks, Permission::ModifyTasks] });
         let put = move |tx: &mut Transaction<'_>| {
-            let doc = json!({ "name": "O", "country": "ES", "languages": ["en"], "isTwoFactorRequired": false });
+            let doc = json!({
+                "name": "O",
+                "country": "ES",
+                "languages": ["en"],
+                "isTwoFactorRequired": false,
+            });
             tx.execute(
                 &PUT_ORGANIZATION,
                 &values![ORGANIZATION, store::Value::json(&doc)?],

@@ -121,7 +121,8 @@ impl From<refinery_core::Error> for Error {
                             .is_some_and(|state| MISSING_PRIVILEGES.contains(state)) =>
                     {
                         format!(
-                            "its role must be allowed to create and change tables in the schema it connects to ({})",
+                            "its role must be allowed to create and change tables in the schema it \
+                                connects to ({})",
                             describe(cause)
                         )
                     }
@@ -137,7 +138,8 @@ impl From<refinery_core::Error> for Error {
 /// Returns the message for a database with a migration unknown to this program.
 pub(crate) fn newer_version_message(migration: impl std::fmt::Display) -> String {
     format!(
-        "a newer version of this program has migrated it, and this version does not know its migration {migration}; run that version or a newer one"
+        "a newer version of this program has migrated it, and this version does not know its \
+            migration {migration}; run that version or a newer one"
     )
 }
 

@@ -415,7 +415,8 @@ pub fn claim(url: &str) -> Result<Claim> {
         Ok(()) => Ok(Claim(Some(file))),
         Err(TryLockError::Error(error)) => Err(unusable(error)),
         Err(TryLockError::WouldBlock) => Err(Error::Configuration(format!(
-            "another process serves or migrates {}; only one process at a time can use a SQLite database",
+            "another process serves or migrates {}; only one process at a time can use a SQLite \
+                database",
             path.display()
         ))),
     }

@@ -85,12 +85,13 @@ mod tests {
 
     #[test]
     fn a_statement_for_a_row_becomes_a_statement_for_many_rows() {
-        let one = "insert into t (a, b, c) values ($1, lower($2), 'x') on conflict (a) do update set b = excluded.b";
+        let one = "insert into t (a, b, c) values ($1, lower($2), 'x') on conflict (a) do update \
+            set b = excluded.b";
         assert_eq!(
             of_many(one, ["uuid", "text"].into_iter()).as_deref(),
             Some(
-                "insert into t (a, b, c) select $1::uuid, lower(each.p2), 'x' from unnest($2::text[]) as each (p2) \
-                 on conflict (a) do update set b = excluded.b"
+                "insert into t (a, b, c) select $1::uuid, lower(each.p2), 'x' from \
+                    unnest($2::text[]) as each (p2) on conflict (a) do update set b = excluded.b"
             )
         );
         assert_eq!(
@@ -100,7 +101,8 @@ mod tests {
             )
             .as_deref(),
             Some(
-                "update t set b = each.p2 from unnest($2::text[]) as each (p2) where a = $1::uuid returning a"
+                "update t set b = each.p2 from unnest($2::text[]) as each (p2) where a = $1::uuid \
+                    returning a"
             )
         );
         assert_eq!(of_each("$1 $10 $2", "uuid"), "$1::uuid each.p10 each.p2");

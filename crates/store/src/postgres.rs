@@ -115,7 +115,7 @@ impl Postgres {
                     wanted = size,
                     allowed,
                     "the database allows fewer connections than this process would use, so it uses \
-                     these; raise max_connections or the limit of the role"
+                        these; raise max_connections or the limit of the role"
                 );
                 allowed.max(MIN_CONNECTIONS)
             }
@@ -403,8 +403,8 @@ fn examine_unmigrated(link: &mut Link) -> Result<UnmigratedDatabase> {
     let encoding = link.scalar(until, ENCODING).map_err(unusable)?;
     if let Some(encoding) = encoding.filter(|encoding| encoding != "UTF8") {
         return Err(Error::Configuration(format!(
-            "its encoding is {encoding}, which cannot hold every text; make a database with \
-             create database … encoding 'UTF8' template template0, and move the data there"
+            "its encoding is {encoding}, which cannot hold every text; make a database with create \
+                database … encoding 'UTF8' template template0, and move the data there"
         )));
     }
     let allowed = link.scalar(until, ALLOWED_CONNECTIONS).map_err(unusable)?;
@@ -424,7 +424,8 @@ const MAY_CREATE_TABLES: &str =
 /// Query for a table of this program that this role may not change: its owner is a role that this
 /// role is not a member of.
 const FOREIGN_TABLE: &str = "select tablename || ' belongs to ' || tableowner from pg_tables
-    where schemaname = current_schema() and tablename in ('organization', 'refinery_schema_history') and not pg_has_role(current_user, tableowner, 'member') limit 1";
+    where schemaname = current_schema() and tablename in ('organization',
+        'refinery_schema_history') and not pg_has_role(current_user, tableowner, 'member') limit 1";
 /// Query for the server's time in milliseconds since 1970.
 const SERVER_TIME: &str = "select (extract(epoch from clock_timestamp()) * 1000)::bigint::text";
 
@@ -543,7 +544,8 @@ fn prepare_schema(
             let mut direct = connect(&direct_connector)?;
             if pooler::detect(&direct_connector, &mut direct)? == Pooling::ByTransaction {
                 return Err(Error::Configuration(
-                    "--database-direct-url leads to a pooler that pools by transaction; it must lead to the server itself"
+                    "--database-direct-url leads to a pooler that pools by transaction; it must \
+                        lead to the server itself"
                         .into(),
                 ));
             }
@@ -566,7 +568,8 @@ fn prepare_schema(
     link.close();
     if pooling == Pooling::ByTransaction {
         tracing::info!(
-            "the database is behind a pooler that pools by transaction; statements are sent unprepared"
+            "the database is behind a pooler that pools by transaction; statements are sent \
+                unprepared"
         );
     }
     Ok(MigratedDatabase {

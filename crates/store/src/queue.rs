@@ -438,10 +438,15 @@ mod tests {
             took in (0..500_000_u64).prop_map(Duration::from_micros),
         ) {
             let queue = Queue::new(max_running);
-            let (mut pushed, mut returned) = (HashMap::<Share, usize>::new(), HashMap::<Share, usize>::new());
+            let (mut pushed, mut returned) = (
+                HashMap::<Share, usize>::new(),
+                HashMap::<Share, usize>::new(),
+            );
             let mut running: Vec<Share> = Vec::new();
             let mut take = |running: &mut Vec<Share>| {
-                let Some((share, number)) = now(&queue) else { return false };
+                let Some((share, number)) = now(&queue) else {
+                    return false;
+                };
                 let next = returned.entry(share).or_default();
                 assert_eq!(*next, number);
                 *next += 1;

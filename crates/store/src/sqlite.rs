@@ -360,7 +360,8 @@ fn assert_durable(connection: &Connection) -> Result<()> {
         return Ok(());
     }
     Err(Error::Configuration(format!(
-        "SQLite must use journal_mode wal and synchronous 2 (FULL), but uses {mode} and {synchronous}"
+        "SQLite must use journal_mode wal and synchronous 2 (FULL), but uses {mode} and \
+            {synchronous}"
     )))
 }
 
@@ -417,7 +418,8 @@ fn commit_group(
     {
         // Dropping the operation closes its channel, so its caller gets `Error::Unavailable`. The
         // next operation tries to begin a transaction again.
-        tracing::warn!(%error, "could not begin a write; its caller is told that the database is unavailable");
+        tracing::warn!(%error, "could not begin a write; its caller is told that the database is \
+            unavailable");
         queue.done(first.0, Duration::ZERO);
         return;
     }
@@ -463,7 +465,8 @@ fn overwrite(connection: &Connection) {
     });
     if let Err(error) = overwritten {
         // The empty commit replaces the batch in the log even if the disk does not confirm it.
-        tracing::debug!(%error, "the empty commit that overwrites a failed batch was not confirmed");
+        tracing::debug!(%error, "the empty commit that overwrites a failed batch was not \
+            confirmed");
     }
 }
 
@@ -637,7 +640,8 @@ mod tests {
                 create index job_waiting on job (owner, due) where status = 'waiting';",
             )
             .unwrap();
-        let due = "select id from job where owner = ?1 and status = 'waiting' and due <= ?2 order by due limit ?3";
+        let due = "select id from job where owner = ?1 and status = 'waiting' and due <= ?2 order \
+            by due limit ?3";
         let mut statement = connection.prepare(due).unwrap();
         for number in 0..3 {
             assert!(!statement.exists([number, number, number]).unwrap());

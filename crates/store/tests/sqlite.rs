@@ -20,7 +20,8 @@ store::statements! {
     BROKEN = "insert into thing (id, name) values (?1, null)";
     /// Claims rows. Skips rows that another transaction has locked, so that several nodes can claim
     /// at once.
-    CLAIM = "with free as (select id from thing where id = any(?1) and name <> ?2 order by id for update skip locked)
+    CLAIM = "with free as (select id from thing where id = any(?1) and name <> ?2 order by id
+        for update skip locked)
         update thing set name = ?2 where id in (select id from free) returning id";
     /// Reads a row and, on PostgreSQL, locks it.
     HOLD = "select name from thing where id = ?1 for key share";

@@ -51,7 +51,8 @@ pub fn labels(files: &[&TextFile]) -> String {
         }
         code += "];\n";
     }
-    code + "/// Returns the label of a name in a language, or in English if there are no labels in it.\n"
+    code + "/// Returns the label of a name in a language, or in English if there are no labels in \
+        it.\n"
         + "#[must_use]\n"
         + "pub fn label(language: &str, name: &str) -> Option<&'static crate::Label> {\n"
         + &format!("let labels: &[(&str, crate::Label)] = {};\n", choice(files))
@@ -62,8 +63,8 @@ pub fn labels(files: &[&TextFile]) -> String {
 fn languages(files: &[&TextFile]) -> String {
     let languages: Vec<&str> = files.iter().map(|file| file.language.as_str()).collect();
     format!(
-        "/// The languages of the table, English first.\n\
-         pub const LANGUAGES: [&str; {}] = {languages:?};\n",
+        "/// The languages of the table, English first.\npub const LANGUAGES: [&str; {}] = \
+            {languages:?};\n",
         languages.len()
     )
 }

@@ -46,8 +46,15 @@ mod tests {
         }
 
         #[test]
-        fn placeholders_in_a_value_are_not_replaced(before in "[^{}]{0,5}", value in "\\PC{0,8}", behind in "[^{}]{0,5}") {
-            prop_assert_eq!(fill(&format!("{before}{{x}}{behind}"), &[("x", &value)]), format!("{before}{value}{behind}"));
+        fn placeholders_in_a_value_are_not_replaced(
+            before in "[^{}]{0,5}",
+            value in "\\PC{0,8}",
+            behind in "[^{}]{0,5}",
+        ) {
+            prop_assert_eq!(
+                fill(&format!("{before}{{x}}{behind}"), &[("x", &value)]),
+                format!("{before}{value}{behind}")
+            );
         }
     }
 }

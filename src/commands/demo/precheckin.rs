@@ -188,38 +188,37 @@ const PETS: &[DemoQuestion] = &[
 
 /// The agreement for guests of a whole flat.
 const HOUSE_RULES: DemoText = [
-    "1. Nobody but the guests of this pre-check-in stays overnight, and there are no parties.\n\
-     2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n\
-     3. No smoking indoors.\n\
-     4. Check-out is at 11:00; leave the keys in the box by the door.\n\
-     5. Tell us what broke. Damage beyond wear is paid from the deposit.",
-    "1. Solo pernoctan los huéspedes de este pre-check-in, y no se hacen fiestas.\n\
-     2. Silencio de 22:00 a 8:00, también en la escalera y la terraza.\n\
-     3. No se fuma dentro.\n\
-     4. La salida es a las 11:00; deja las llaves en la caja junto a la puerta.\n\
-     5. Avísanos de lo que se rompa. Los daños que no sean desgaste se descuentan de la fianza.",
-    "1. Seuls les voyageurs de ce pré-enregistrement passent la nuit ici, et il n’y a pas de fête.\n\
-     2. Silence de 22 h à 8 h, aussi dans l’escalier et sur la terrasse.\n\
-     3. On ne fume pas à l’intérieur.\n\
-     4. Le départ est à 11 h ; laissez les clés dans la boîte près de la porte.\n\
-     5. Signalez ce qui a été cassé. Les dégâts au-delà de l’usure sont retenus sur le dépôt de garantie.",
+    "1. Nobody but the guests of this pre-check-in stays overnight, and there are no parties.\n2. \
+        Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n3. No smoking indoors.\n4. \
+        Check-out is at 11:00; leave the keys in the box by the door.\n5. Tell us what broke. \
+        Damage beyond wear is paid from the deposit.",
+    "1. Solo pernoctan los huéspedes de este pre-check-in, y no se hacen fiestas.\n2. Silencio de \
+        22:00 a 8:00, también en la escalera y la terraza.\n3. No se fuma dentro.\n4. La salida es \
+        a las 11:00; deja las llaves en la caja junto a la puerta.\n5. Avísanos de lo que se \
+        rompa. Los daños que no sean desgaste se descuentan de la fianza.",
+    "1. Seuls les voyageurs de ce pré-enregistrement passent la nuit ici, et il n’y a pas de \
+        fête.\n2. Silence de 22 h à 8 h, aussi dans l’escalier et sur la terrasse.\n3. On ne fume \
+        pas à l’intérieur.\n4. Le départ est à 11 h ; laissez les clés dans la boîte près de la \
+        porte.\n5. Signalez ce qui a été cassé. Les dégâts au-delà de l’usure sont retenus sur le \
+        dépôt de garantie.",
 ];
 
 /// The text above the tourist tax.
 const TAX_EXPLAINED: DemoText = [
     "The city and Catalonia tax each guest and night. We collect the tax and pass it on.",
     "La ciudad y Cataluña cobran por huésped y noche. Recaudamos la tasa y la ingresamos.",
-    "La ville et la Catalogne taxent chaque voyageur et chaque nuit. Nous percevons la taxe et la reversons.",
+    "La ville et la Catalogne taxent chaque voyageur et chaque nuit. Nous percevons la taxe et la \
+        reversons.",
 ];
 
 /// The text above the deposit.
 const DEPOSIT_EXPLAINED: DemoText = [
-    "We hold 200 € on your card two days before you arrive, and release them a week after you have left. Or take the damage \
-     waiver for 25 €, and nothing is held.",
-    "Retenemos 200 € en tu tarjeta dos días antes de tu llegada y los liberamos una semana después de tu salida. O contrata la \
-     cobertura de daños por 25 € y no retenemos nada.",
-    "Nous bloquons 200 € sur votre carte deux jours avant l’arrivée et les libérons une semaine après le départ. Ou prenez la \
-     garantie dommages à 25 €, et rien n’est bloqué.",
+    "We hold 200 € on your card two days before you arrive, and release them a week after you have \
+        left. Or take the damage waiver for 25 €, and nothing is held.",
+    "Retenemos 200 € en tu tarjeta dos días antes de tu llegada y los liberamos una semana después \
+        de tu salida. O contrata la cobertura de daños por 25 € y no retenemos nada.",
+    "Nous bloquons 200 € sur votre carte deux jours avant l’arrivée et les libérons une semaine \
+        après le départ. Ou prenez la garantie dommages à 25 €, et rien n’est bloqué.",
 ];
 
 /// The heading above the rental contract.
@@ -256,7 +255,11 @@ pub(super) fn records(ids: &Ids, now: Timestamp) -> Vec<Value> {
         ),
         (
             "damage_waiver",
-            json!({ "name": "Damage waiver up to 1,000 €", "amountCents": 2500, "currency": "EUR" }),
+            json!({
+                "name": "Damage waiver up to 1,000 €",
+                "amountCents": 2500,
+                "currency": "EUR",
+            }),
         ),
         (
             "custom_url",
@@ -264,11 +267,21 @@ pub(super) fn records(ids: &Ids, now: Timestamp) -> Vec<Value> {
         ),
         (
             "upsell",
-            json!({ "name": "Late check-out", "description": "Until 14:00.", "priceCents": 2500, "currency": "EUR" }),
+            json!({
+                "name": "Late check-out",
+                "description": "Until 14:00.",
+                "priceCents": 2500,
+                "currency": "EUR",
+            }),
         ),
         (
             "upsell",
-            json!({ "name": BREAKFAST, "description": "Bread, fruit and coffee for two.", "priceCents": 1800, "currency": "EUR" }),
+            json!({
+                "name": BREAKFAST,
+                "description": "Bread, fruit and coffee for two.",
+                "priceCents": 1800,
+                "currency": "EUR",
+            }),
         ),
         (
             "upsell",
@@ -319,18 +332,30 @@ fn step(
 
 /// Steps about the guests: details, identity, background, registration.
 fn guest_steps(records: &[Value]) -> Vec<NewStep> {
-    let details = json!({ "isAlwaysShown": true, "requiredGuestFields": ["firstName", "lastName", "email", "phone"] });
+    let details = json!({
+        "isAlwaysShown": true,
+        "requiredGuestFields": ["firstName", "lastName", "email", "phone"],
+    });
     let identity = json!({
-        "isReturningGuestExcluded": true, "minimumGuestAge": 18,
+        "isReturningGuestExcluded": true,
+        "minimumGuestAge": 18,
         "identityFlagPolicy": {
-            "document_expired": "fail", "document_unreadable": "fail", "name_mismatch": "review", "guest_underage": "review",
+            "document_expired": "fail",
+            "document_unreadable": "fail",
+            "name_mismatch": "review",
+            "guest_underage": "review",
         },
     });
-    let background = json!({ "leadTimeMaxDays": 14, "backgroundCheckAccountId": record_id_by_name(records, SCREENING) });
+    let background = json!({
+        "leadTimeMaxDays": 14,
+        "backgroundCheckAccountId": record_id_by_name(records, SCREENING),
+    });
     let others =
         json!({ "sortOrder": 0, "requiredGuestFields": ["firstName", "lastName", "birthDate"] });
     let report = json!({
-        "sortOrder": 1, "authorityProvider": "traveller_register", "isAuthorityProviderPropertyInfoEmailEnabled": true,
+        "sortOrder": 1,
+        "authorityProvider": "traveller_register",
+        "isAuthorityProviderPropertyInfoEmailEnabled": true,
     });
     vec![
         step("your_details", "Lead guest", EVERY_PORTAL, details),
@@ -369,7 +394,8 @@ fn stay_steps() -> Vec<NewStep> {
     let papers = json!({ "minLos": 32, "requiredDocumentTypes": ["reason_for_the_stay"] });
     let room_rules = json!({
         "agreementType": "text",
-        "contractTemplateText": "The kitchen is shared and closes at 22:00. No visitors overnight, and no smoking indoors.",
+        "contractTemplateText": "The kitchen is shared and closes at 22:00. No visitors overnight, \
+            and no smoking indoors.",
     });
     vec![
         NewStep {
@@ -416,7 +442,11 @@ fn stay_steps() -> Vec<NewStep> {
                 "agreement",
                 "Rental contract, signed elsewhere",
                 &[Flat(WITH_CONTRACT)],
-                json!({ "agreementType": "esign_a", "esignATemplateId": "rental-contract", "isMandatorySigning": true }),
+                json!({
+                    "agreementType": "esign_a",
+                    "esignATemplateId": "rental-contract",
+                    "isMandatorySigning": true,
+                }),
             )
         },
         step(
@@ -432,13 +462,23 @@ fn stay_steps() -> Vec<NewStep> {
 /// Steps about payments: tax, deposit, protection.
 fn payment_steps(records: &[Value]) -> Vec<NewStep> {
     let account = record_id_by_name(records, MAIN_ACCOUNT);
-    let tax = json!({ "feeProductIds": [record_id_by_name(records, TOURIST_TAX)], "feesPaymentAccountId": account });
+    let tax = json!({
+        "feeProductIds": [record_id_by_name(records, TOURIST_TAX)],
+        "feesPaymentAccountId": account,
+    });
     let deposit = json!({
-        "inclusionType": "all_except_selected", "excludedSources": ["booking.com"],
-        "isSecurityDepositEnabled": true, "securityDepositAmountCents": 20_000, "securityDepositDaysBeforeCheckin": 2,
-        "securityDepositReleaseDaysAfterCheckout": 7, "securityDepositPaymentAccountId": record_id_by_name(records, DEPOSIT_ACCOUNT),
-        "isDamageWaiverEnabled": true, "damageWaiverDepositAmountCents": 2500, "damageWaiverCapCents": 100_000,
-        "damageWaiverPricingBasis": "per_stay", "damageWaiverPaymentAccountId": account,
+        "inclusionType": "all_except_selected",
+        "excludedSources": ["booking.com"],
+        "isSecurityDepositEnabled": true,
+        "securityDepositAmountCents": 20_000,
+        "securityDepositDaysBeforeCheckin": 2,
+        "securityDepositReleaseDaysAfterCheckout": 7,
+        "securityDepositPaymentAccountId": record_id_by_name(records, DEPOSIT_ACCOUNT),
+        "isDamageWaiverEnabled": true,
+        "damageWaiverDepositAmountCents": 2500,
+        "damageWaiverCapCents": 100_000,
+        "damageWaiverPricingBasis": "per_stay",
+        "damageWaiverPaymentAccountId": account,
     });
     let protection =
         json!({ "inclusionType": "only_selected", "includedSourcesReturning": ["booking.com"] });
@@ -468,7 +508,9 @@ fn payment_steps(records: &[Value]) -> Vec<NewStep> {
 
 /// Inactive steps: a draft, an outdated step, and a step that the team can activate later.
 fn inactive_steps() -> Vec<NewStep> {
-    let terms = json!({ "contractTemplateText": "The roof terrace is open until midnight in July and August." });
+    let terms = json!({
+        "contractTemplateText": "The roof terrace is open until midnight in July and August.",
+    });
     let permit = json!({ "requiredDocumentTypes": ["parking_permit"] });
     let steps = [
         NewStep {
@@ -545,7 +587,10 @@ impl DemoBuilder<'_> {
             );
             let conditions: Vec<Value> = after.collect();
             values.push(json!({
-                "kind": question.kind, "textMlTextId": text, "isRequired": question.is_required, "options": options,
+                "kind": question.kind,
+                "textMlTextId": text,
+                "isRequired": question.is_required,
+                "options": options,
                 "conditions": conditions,
             }));
         }

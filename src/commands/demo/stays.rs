@@ -53,11 +53,10 @@ const EXTENDED_NIGHTS: i64 = 33;
 /// changed.
 const OUTDATED: usize = 11;
 /// The text of the agreement after the change.
-const CHANGED_RULES: &str = "1. Nobody but the guests of this pre-check-in stays overnight, and there are no parties.\n\
-     2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n\
-     3. No smoking, neither indoors nor on the terrace.\n\
-     4. Check-out is at 11:00; leave the keys in the box by the door.\n\
-     5. Tell us what broke. Damage beyond wear is paid from the deposit.";
+const CHANGED_RULES: &str = "1. Nobody but the guests of this pre-check-in stays overnight, and \
+    there are no parties.\n2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n3. No \
+    smoking, neither indoors nor on the terrace.\n4. Check-out is at 11:00; leave the keys in the \
+    box by the door.\n5. Tell us what broke. Damage beyond wear is paid from the deposit.";
 
 /// The message to the guest whose pre-check-in the team sent back.
 const REQUEST: &str =
@@ -83,7 +82,9 @@ pub(super) async fn build(
     api.call("approvePrecheckin", &[("id", id)], json!({}))
         .await?;
     let retake = json!({
-        "status": "failed", "checks": ["document_unreadable"], "message": "The photo is blurred. Please take it again.",
+        "status": "failed",
+        "checks": ["document_unreadable"],
+        "message": "The photo is blurred. Please take it again.",
     });
     report(
         platform,
@@ -94,7 +95,8 @@ pub(super) async fn build(
     )
     .await?;
     let to_sign = json!({
-        "status": "action_required", "actionUrl": "https://sign.barcelona-flats.example/rental-contract",
+        "status": "action_required",
+        "actionUrl": "https://sign.barcelona-flats.example/rental-contract",
         "message": "Your contract is ready to be signed.",
     });
     report(
@@ -322,13 +324,21 @@ async fn fill_in(
 fn answers(step: &Value, name: &Value) -> Value {
     match step["stepType"].as_str().unwrap_or_default() {
         "your_details" => json!({
-            "firstName": name, "lastName": "Riera", "email": "guest@barcelona-flats.example", "phone": "+34 612 34 56 78",
+            "firstName": name,
+            "lastName": "Riera",
+            "email": "guest@barcelona-flats.example",
+            "phone": "+34 612 34 56 78",
         }),
         "other_guests" => {
-            json!({ "guests": [{ "firstName": "Max", "lastName": "Riera", "birthDate": "1988-05-17" }] })
+            json!({
+                "guests": [{ "firstName": "Max", "lastName": "Riera", "birthDate": "1988-05-17" }],
+            })
         }
         "agreement" => {
-            json!({ "isAccepted": true, "signedName": format!("{} Riera", name.as_str().unwrap_or_default()) })
+            json!({
+                "isAccepted": true,
+                "signedName": format!("{} Riera", name.as_str().unwrap_or_default()),
+            })
         }
         "additional_questions" => question_answers(&step["questions"]),
         "background_check" => json!({ "isAccepted": true }),

@@ -41,7 +41,8 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
         report.add_error(
             ADDRESS,
             &format!("{address} is not https, so links, cookies and keys travel readably"),
-            "serve TLS, or put a proxy with TLS before the service, and begin --public-url with https",
+            "serve TLS, or put a proxy with TLS before the service, and begin --public-url with \
+                https",
         );
     }
     let client = Client::builder()

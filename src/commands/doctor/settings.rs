@@ -40,7 +40,8 @@ pub(super) fn check(flags: &ServeFlags, report: &mut DoctorReport) {
         report.add_note(
             SETTINGS,
             "no platform key is set, so /platform/v1 answers 401 to every request",
-            "name a file with a key in VESTIBULE_PLATFORM_KEY_FILE, unless no platform sends records",
+            "name a file with a key in VESTIBULE_PLATFORM_KEY_FILE, unless no platform sends \
+                records",
         );
     }
     if report.error_count() == errors_before {

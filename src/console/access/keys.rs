@@ -243,7 +243,11 @@ pub(super) fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let expires = expires.map(|text| {
             time_format::parse_local(text, &TimeZone::UTC).unwrap_or_else(|| text.to_owned())
         });
-        let arguments = json!({ "name": request.form_value("name").unwrap_or_default(), "permissions": permissions, "expiresAt": expires });
+        let arguments = json!({
+            "name": request.form_value("name").unwrap_or_default(),
+            "permissions": permissions,
+            "expiresAt": expires,
+        });
         let created = request
             .create_as(
                 CREATE_TEAM_API_KEY,

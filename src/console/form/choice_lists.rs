@@ -388,7 +388,10 @@ mod tests {
     #[test]
     fn a_stay_is_named_by_its_guest_and_days() {
         let row = json!({
-            "id": "1", "guest": { "firstName": "Ada", "lastName": "Lovelace" }, "checkIn": "2026-12-11", "checkOut": "2026-12-15",
+            "id": "1",
+            "guest": { "firstName": "Ada", "lastName": "Lovelace" },
+            "checkIn": "2026-12-11",
+            "checkOut": "2026-12-15",
         });
         let (_, name) = named(&row).unwrap();
         assert_eq!(name, "Ada Lovelace, 2026-12-11 – 2026-12-15");

@@ -80,8 +80,11 @@ mod tests {
     #[test]
     fn extensions_state_what_a_field_depends_on_and_where_its_values_are() {
         let field = json!({
-            "description": "For `a` and `b`: id of an account. Null: none.", "x-applies-to": { "kind": ["a", "b"] },
-            "x-choices-from": "listAccounts", "x-text-source": "manual", "x-permission": "modify_tasks",
+            "description": "For `a` and `b`: id of an account. Null: none.",
+            "x-applies-to": { "kind": ["a", "b"] },
+            "x-choices-from": "listAccounts",
+            "x-text-source": "manual",
+            "x-permission": "modify_tasks",
             "x-summary": "The account.",
         });
         let kinds = ["a", "b"].map(str::to_owned).to_vec();

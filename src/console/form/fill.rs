@@ -720,16 +720,39 @@ mod tests {
     proptest! {
         /// If the member changes nothing in a form, sending the form changes no stored value.
         #[test]
-        fn an_untouched_form_changes_nothing(text in "\\PC{0,40}", number: i32, lines in prop::collection::vec("[a-z][a-z ]{0,6}[a-z]", 0..4)) {
-            prop_assert_eq!(again(&spec(InputKind::Line("text"), false, true), &json!(text)), Some(json!(text)));
-            prop_assert_eq!(again(&spec(InputKind::Number, false, true), &json!(number)), Some(json!(number)));
-            prop_assert_eq!(again(&spec(InputKind::Lines, false, true), &json!(lines)), Some(json!(lines)));
+        fn an_untouched_form_changes_nothing(
+            text in "\\PC{0,40}",
+            number: i32,
+            lines in prop::collection::vec("[a-z][a-z ]{0,6}[a-z]", 0..4),
+        ) {
+            prop_assert_eq!(
+                again(&spec(InputKind::Line("text"), false, true), &json!(text)),
+                Some(json!(text))
+            );
+            prop_assert_eq!(
+                again(&spec(InputKind::Number, false, true), &json!(number)),
+                Some(json!(number))
+            );
+            prop_assert_eq!(
+                again(&spec(InputKind::Lines, false, true), &json!(lines)),
+                Some(json!(lines))
+            );
         }
 
         #[test]
-        fn reading_arbitrary_form_fields_never_panics(fields in prop::collection::vec(("field(\\.[a-z0-9]{1,5}){0,2}", ".{0,12}"), 0..8)) {
+        fn reading_arbitrary_form_fields_never_panics(
+            fields in prop::collection::vec(("field(\\.[a-z0-9]{1,5}){0,2}", ".{0,12}"), 0..8),
+        ) {
             let rows = InputKind::Objects(vec![spec(InputKind::Number, false, true)]);
-            for kind in [InputKind::Number, InputKind::Switch, InputKind::Lines, InputKind::Names(&["a"]), InputKind::Pairs, InputKind::Choices(Vec::new()), rows] {
+            for kind in [
+                InputKind::Number,
+                InputKind::Switch,
+                InputKind::Lines,
+                InputKind::Names(&["a"]),
+                InputKind::Pairs,
+                InputKind::Choices(Vec::new()),
+                rows,
+            ] {
                 read(&spec(kind, true, true), "field", &fields);
             }
         }

@@ -155,7 +155,9 @@ mod tests {
         let number = json!({ "type": "integer" });
         let season = json!({ "type": "object", "properties": { "a": number, "z": number } });
         let seasons = json!({ "type": "array", "items": season });
-        let schema = json!({ "properties": { "a": number, "b": seasons, "new": number, "y": number, "z": number } });
+        let schema = json!({
+            "properties": { "a": number, "b": seasons, "new": number, "y": number, "z": number },
+        });
         let lines = in_lines(
             of_object(&schema, None),
             &[&["z", "a"], &["nothing"], &["b"]],
@@ -204,24 +206,24 @@ mod tests {
             ("basics", "name isDefault brandingId"),
             (
                 "contact",
-                "communicationMethod supportWhatsapp supportPhone supportTextPhone \
-                 supportEmail supportNotes isChatEnabled isTicketingEnabled",
+                "communicationMethod supportWhatsapp supportPhone supportTextPhone supportEmail \
+                    supportNotes isChatEnabled isTicketingEnabled",
             ),
             (
                 "precheckin",
                 "isPrecheckinEnabled precheckinPromptMessage isPrecheckOrderAutomatic \
-                 isManualReviewEnabled isConfettiEnabled",
+                    isManualReviewEnabled isConfettiEnabled",
             ),
             (
                 "offer",
                 "isSpecialOfferActive specialOfferTitle specialOfferType specialOfferCtaText \
-                 specialOfferUrl",
+                    specialOfferUrl",
             ),
             (
                 "stay",
                 "excludedQuickAccessTypes isUnlockHintShown isWalletPassEnabled \
-                 isReviewRequestCheckinEnabled isReviewRequestCheckoutEnabled \
-                 isCartAbandonmentEnabled",
+                    isReviewRequestCheckinEnabled isReviewRequestCheckoutEnabled \
+                    isCartAbandonmentEnabled",
             ),
         ];
         assert_sections(&PORTAL, "", &portal);
@@ -273,20 +275,19 @@ mod tests {
             (
                 "agreement",
                 "agreementType contractTemplateTextMlTextId contractTemplateText \
-                 isMandatorySigning esignATemplateId esignATitleMlTextId \
-                 esignASubtitleMlTextId esignBTemplateId esignBHeadingMlTextId \
-                 esignBSubtitleMlTextId esignPrefillValues",
+                    isMandatorySigning esignATemplateId esignATitleMlTextId esignASubtitleMlTextId \
+                    esignBTemplateId esignBHeadingMlTextId esignBSubtitleMlTextId \
+                    esignPrefillValues",
             ),
             ("mandatory_fee", "feeProductIds feesPaymentAccountId"),
             (
                 "damage_deposit",
                 "isSecurityDepositEnabled securityDepositAmountCents \
-                 securityDepositDaysBeforeCheckin securityDepositReleaseDaysAfterCheckout \
-                 securityDepositPaymentAccountId securityDepositSubtitleMlTextId \
-                 isDamageWaiverEnabled damageDepositSubtitleMlTextId \
-                 damageWaiverPricingBasis damageWaiverDepositAmountCents \
-                 damageWaiverCapCents damageWaiverMinLos isDamageWaiverWaivable \
-                 damageWaiverPaymentAccountId isManualReviewEnabled",
+                    securityDepositDaysBeforeCheckin securityDepositReleaseDaysAfterCheckout \
+                    securityDepositPaymentAccountId securityDepositSubtitleMlTextId \
+                    isDamageWaiverEnabled damageDepositSubtitleMlTextId damageWaiverPricingBasis \
+                    damageWaiverDepositAmountCents damageWaiverCapCents damageWaiverMinLos \
+                    isDamageWaiverWaivable damageWaiverPaymentAccountId isManualReviewEnabled",
             ),
             ("screen_and_protect", ""),
             ("main", ""),
@@ -304,7 +305,7 @@ mod tests {
                 (
                     "audience",
                     "isAlwaysShown minLos maxLos leadTimeMinDays leadTimeMaxDays inclusionType \
-                     excludedSources includedSourcesReturning isReturningGuestExcluded",
+                        excludedSources includedSourcesReturning isReturningGuestExcluded",
                 ),
                 ("more", "sortOrder"),
             ];

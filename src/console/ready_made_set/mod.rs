@@ -122,7 +122,9 @@ async fn create_all(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     let steps = [
         json!({ "stepType": "your_details", "nickname": "Guest details" }),
         json!({
-            "stepType": "agreement", "nickname": "House rules", "contractTemplateTextMlTextId": agreement,
+            "stepType": "agreement",
+            "nickname": "House rules",
+            "contractTemplateTextMlTextId": agreement,
         }),
         json!({
             "stepType": "additional_questions", "nickname": "Arrival",
@@ -146,7 +148,10 @@ async fn create_all(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
         .await?;
         let body = text(request, "manual", manual.icon, manual.text).await?;
         let arguments = json!({
-            "nickname": manual.nickname, "iconName": manual.icon, "titleId": title, "descriptionId": body,
+            "nickname": manual.nickname,
+            "iconName": manual.icon,
+            "titleId": title,
+            "descriptionId": body,
             "isActive": false,
         });
         let key = request.key(&format!("manual {}", manual.icon));

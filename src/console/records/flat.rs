@@ -220,7 +220,9 @@ impl Flat<'_> {
             return None;
         }
         let arguments = json!({
-            "propertyId": self.id, "checkInFrom": time_format::today(request).to_string(), "limit": MOST_READ,
+            "propertyId": self.id,
+            "checkInFrom": time_format::today(request).to_string(),
+            "limit": MOST_READ,
         });
         let mut stays: Vec<StayItem> = request.get(STAYS, arguments).await.ok()?;
         stays.sort_by(|one, other| one.check_in.cmp(&other.check_in));

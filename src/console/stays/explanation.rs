@@ -644,7 +644,8 @@ mod tests {
             ),
             both(
                 "Booked 30 days before check-in; the step asks for at most 14 days ahead.",
-                "“Booked at most this many days ahead” set to 30 or more, or left empty; or “For every guest” ticked."
+                "“Booked at most this many days ahead” set to 30 or more, or left empty; or “For \
+                    every guest” ticked."
             )
         );
         assert_eq!(
@@ -673,7 +674,8 @@ mod tests {
             ),
             both(
                 "It is shown from 11 December 2026, 15:00, in the flat’s time zone.",
-                "an earlier start in the rule “Moment of the stay”; or looking at 11 December 2026, 15:00 or later."
+                "an earlier start in the rule “Moment of the stay”; or looking at 11 December \
+                    2026, 15:00 or later."
             )
         );
         assert!(
@@ -717,16 +719,24 @@ mod tests {
     /// Asserts that no sentence contains a placeholder that was not replaced.
     #[test]
     fn no_reason_contains_an_unfilled_placeholder() {
-        let facts = json!({ "nights": 3, "days": 4, "limit": 5, "name": "direct", "at": "2026-12-11T15:00:00" });
+        let facts = json!({
+            "nights": 3,
+            "days": 4,
+            "limit": 5,
+            "name": "direct",
+            "at": "2026-12-11T15:00:00",
+        });
         for language in ["en", "es", "fr"] {
             for (kind, keys) in [
                 (
                     ExplainedKind::Steps,
-                    "min_los max_los lead_time_min lead_time_max channel_excluded channel_not_included returning_guest not_assigned inactive",
+                    "min_los max_los lead_time_min lead_time_max channel_excluded \
+                        channel_not_included returning_guest not_assigned inactive",
                 ),
                 (
                     ExplainedKind::Manuals,
-                    "too_early too_late stay_over value_missing out_of_season stay_too_short stay_too_long booking_source verification_status not_assigned",
+                    "too_early too_late stay_over value_missing out_of_season stay_too_short \
+                        stay_too_long booking_source verification_status not_assigned",
                 ),
             ] {
                 for key in keys.split(' ') {

@@ -159,8 +159,13 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
             }
         };
         let arguments = json!({
-            "limit": ROWS, "offset": Paging::offset(request), "query": message(&query), "propertyId": flat.id,
-            "checkInFrom": message(&from), "checkInTo": message(&to), "status": message(&status),
+            "limit": ROWS,
+            "offset": Paging::offset(request),
+            "query": message(&query),
+            "propertyId": flat.id,
+            "checkInFrom": message(&from),
+            "checkInTo": message(&to),
+            "status": message(&status),
         });
         let answer = if flat.is_ambiguous() {
             None

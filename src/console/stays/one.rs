@@ -212,7 +212,13 @@ pub(super) fn preview(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let language = request.form_value("language").filter(|tag| !tag.is_empty());
         let is_all = request.form_value("includeInactive").is_some();
         let portal = request.form_value("portal").unwrap_or_default();
-        let arguments = json!({ "id": portal, "reservationId": id, "language": language, "at": at, "includeInactive": is_all });
+        let arguments = json!({
+            "id": portal,
+            "reservationId": id,
+            "language": language,
+            "at": at,
+            "includeInactive": is_all,
+        });
         preview::show(request, arguments).await
     })
 }

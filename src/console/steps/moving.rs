@@ -184,10 +184,17 @@ mod tests {
     proptest! {
         /// The new positions produce the new order, for any earlier positions.
         #[test]
-        fn new_positions_give_the_wanted_order(positions in prop::collection::vec(prop::option::of(0..60_u32), 1..12), moved in 0..12_usize) {
+        fn new_positions_give_the_wanted_order(
+            positions in prop::collection::vec(prop::option::of(0..60_u32), 1..12),
+            moved in 0..12_usize,
+        ) {
             let mut new_order = steps(&positions);
             for (id, position) in changes(&steps(&positions), id(moved % positions.len())) {
-                new_order.iter_mut().find(|(known, _)| *known == id).unwrap().1 = Some(position);
+                new_order
+                    .iter_mut()
+                    .find(|(known, _)| *known == id)
+                    .unwrap()
+                    .1 = Some(position);
             }
             prop_assert!(is_ordered(&new_order), "{:?}", new_order);
         }

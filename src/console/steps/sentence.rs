@@ -164,7 +164,8 @@ mod tests {
         };
         assert_eq!(
             text(&rules),
-            "For stays of 2 nights or more; booked at most 3 days ahead; not through direct, airbnb; not of guests who stayed before."
+            "For stays of 2 nights or more; booked at most 3 days ahead; not through direct, \
+                airbnb; not of guests who stayed before."
         );
         assert_eq!(
             text_for(
@@ -198,7 +199,8 @@ mod tests {
         );
         assert_eq!(
             audience(&rules, of("en"), Some(686), false),
-            "It is switched off, so nobody gets it. When it is on: Every guest of 686 flats gets it."
+            "It is switched off, so nobody gets it. When it is on: Every guest of 686 flats gets \
+                it."
         );
         let short = Targeting {
             min_los: 1,

@@ -279,11 +279,22 @@ fn conflict(key: &'static str, message: &'static str) -> Error {
 
 pub(super) fn example() -> Value {
     json!({
-        "id": "0192f0c1-2345-7abc-8def-0123456789b1", "reservationId": "0192f0c1-2345-7abc-8def-0123456789ab",
-        "stepId": "0192f0c1-2345-7abc-8def-0123456789ac", "kind": "deposit", "feeProductId": null, "damageWaiverId": null,
-        "amountCents": 20_000, "currency": "EUR", "paymentAccountId": "0192f0c1-2345-7abc-8def-0123456789b2", "status": "due",
-        "dueAt": "2026-12-09T14:00:00.000Z", "releaseAt": "2026-12-22T10:00:00.000Z", "message": null, "reference": null,
-        "createdAt": "2026-11-21T09:30:00.000Z", "updatedAt": "2026-11-21T09:30:00.000Z",
+        "id": "0192f0c1-2345-7abc-8def-0123456789b1",
+        "reservationId": "0192f0c1-2345-7abc-8def-0123456789ab",
+        "stepId": "0192f0c1-2345-7abc-8def-0123456789ac",
+        "kind": "deposit",
+        "feeProductId": null,
+        "damageWaiverId": null,
+        "amountCents": 20_000,
+        "currency": "EUR",
+        "paymentAccountId": "0192f0c1-2345-7abc-8def-0123456789b2",
+        "status": "due",
+        "dueAt": "2026-12-09T14:00:00.000Z",
+        "releaseAt": "2026-12-22T10:00:00.000Z",
+        "message": null,
+        "reference": null,
+        "createdAt": "2026-11-21T09:30:00.000Z",
+        "updatedAt": "2026-11-21T09:30:00.000Z",
     })
 }
 
@@ -393,20 +404,27 @@ pub(super) mod tests {
         /// or released charge cannot become paid or failed. A repeated report changes nothing.
         #[test]
         fn an_outcome_is_taken_where_it_can_be(
-            kind in select(ChargeKind::VARIANTS), status in select(ChargeStatus::VARIANTS), new_status in select(ReportedStatus::VARIANTS),
+            kind in select(ChargeKind::VARIANTS),
+            status in select(ChargeStatus::VARIANTS),
+            new_status in select(ReportedStatus::VARIANTS),
         ) {
             let (before, now) = (stored(kind, status), at("2026-12-24T00:00:00Z"));
             let mut after = before.clone();
             let is_over = matches!(status, ChargeStatus::Cancelled | ChargeStatus::Released);
             let is_refused = match new_status {
-                ReportedStatus::Released => kind != ChargeKind::Deposit || status != ChargeStatus::Paid,
+                ReportedStatus::Released => {
+                    kind != ChargeKind::Deposit || status != ChargeStatus::Paid
+                }
                 ReportedStatus::Paid | ReportedStatus::Failed => is_over,
             };
             match after.report(new_status, None, None, now) {
                 Ok(is_changed) => {
                     prop_assert!(!is_refused);
                     prop_assert_eq!(is_changed, after != before);
-                    prop_assert!(!after.report(new_status, None, None, now).unwrap_or(false), "the same report changes nothing");
+                    prop_assert!(
+                        !after.report(new_status, None, None, now).unwrap_or(false),
+                        "the same report changes nothing"
+                    );
                 }
                 Err(error) => {
                     prop_assert!(is_refused && after == before);

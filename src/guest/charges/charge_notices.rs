@@ -31,11 +31,13 @@ const BATCH_SIZE: i64 = 100;
 store::statements! {
     /// Selects the organization of the charge whose notice has been due for the longest time. `?2`
     /// lists organizations to skip.
-    DUE = "select c.organization_id from guest_charge c join organization o on o.id = c.organization_id
+    DUE = "select c.organization_id from guest_charge c
+        join organization o on o.id = c.organization_id
         where c.notice_at <= ?1 and not (c.organization_id = any(?2)) and o.erased_at is null
         order by c.notice_at, c.organization_id limit 1";
     /// Selects charges of an organization whose notice is due at the timestamp.
-    DUE_WITHIN = "select doc from guest_charge where organization_id = ?1 and notice_at <= ?2 order by notice_at, id limit ?3";
+    DUE_WITHIN = "select doc from guest_charge where organization_id = ?1 and notice_at <= ?2
+        order by notice_at, id limit ?3";
     /// Selects the time of the next notice.
     FIRST = "select c.notice_at from guest_charge c join organization o on o.id = c.organization_id
         where c.notice_at is not null and o.erased_at is null order by c.notice_at limit 1";

@@ -17,8 +17,10 @@ use crate::records::{
 store::statements! {
     /// Selects charges of the stays in the given properties, if a notice about the charge is still
     /// to be sent.
-    OPEN_IN = "select c.doc from record r join guest_charge c on c.organization_id = ?1 and c.reservation_id = r.id
-        where r.organization_id = ?1 and r.kind = 'reservation' and r.property_id = any(?2) and c.notice_at is not null";
+    OPEN_IN = "select c.doc from record r join guest_charge c on c.organization_id = ?1
+        and c.reservation_id = r.id
+        where r.organization_id = ?1 and r.kind = 'reservation' and r.property_id = any(?2)
+        and c.notice_at is not null";
 }
 
 /// Adapts the charges of changed reservations, and of stays in changed properties. The changed

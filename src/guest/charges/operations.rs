@@ -31,13 +31,17 @@ const PAGES: PageLimits = PageLimits {
 store::statements! {
     /// Selects the charges after an id, in the order of ids, which is roughly the order of
     /// creation.
-    AFTER = "select doc from guest_charge where organization_id = ?1 and id > ?2 order by id limit ?3";
+    AFTER = "select doc from guest_charge where organization_id = ?1 and id > ?2 order by id
+        limit ?3";
     /// Selects the charges of a status after an id, in the order of ids.
-    WITH_STATUS_AFTER = "select doc from guest_charge where organization_id = ?1 and status = ?2 and id > ?3 order by id limit ?4";
+    WITH_STATUS_AFTER = "select doc from guest_charge where organization_id = ?1 and status = ?2
+        and id > ?3 order by id limit ?4";
     /// Counts the charges of a stay.
-    COUNT_OF_STAY = "select count(*) from guest_charge where organization_id = ?1 and reservation_id = ?2";
+    COUNT_OF_STAY = "select count(*) from guest_charge where organization_id = ?1
+        and reservation_id = ?2";
     /// Selects a page of the charges of a stay, oldest first.
-    PAGE_OF_STAY = "select doc from guest_charge where organization_id = ?1 and reservation_id = ?2 order by created_at, id limit ?3 offset ?4";
+    PAGE_OF_STAY = "select doc from guest_charge where organization_id = ?1 and reservation_id = ?2
+        order by created_at, id limit ?3 offset ?4";
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -108,7 +112,8 @@ pub(in crate::guest) fn operations() -> Vec<Operation> {
         .tool(
             "reservations",
             "List charges of a stay",
-            "Fees, waivers and deposits of a stay: amount, account, when due and released, whether paid.",
+            "Fees, waivers and deposits of a stay: amount, account, when due and released, whether \
+                paid.",
         )
         .pages_as(LIST_RESERVATION_CHARGES, PAGES, of_stay),
         Operation::platform(

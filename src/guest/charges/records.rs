@@ -13,14 +13,19 @@ use crate::guest::changes::{self, ChangeKind};
 
 store::statements! {
     /// Inserts or replaces a charge.
-    PUT_CHARGE = "insert into guest_charge (organization_id, id, reservation_id, status, notice_at, created_at, doc) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-        on conflict (organization_id, id) do update set status = excluded.status, notice_at = excluded.notice_at, doc = excluded.doc";
+    PUT_CHARGE = "insert into guest_charge
+        (organization_id, id, reservation_id, status, notice_at, created_at, doc)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        on conflict (organization_id, id) do update
+        set status = excluded.status, notice_at = excluded.notice_at, doc = excluded.doc";
     /// Selects the charges of the given stays, oldest first.
-    OF_STAYS = "select doc from guest_charge where organization_id = ?1 and reservation_id = any(?2) order by created_at, id";
+    OF_STAYS = "select doc from guest_charge where organization_id = ?1 and reservation_id = any(?2)
+        order by created_at, id";
     /// Selects a charge.
     CHARGE = "select doc from guest_charge where organization_id = ?1 and id = ?2";
     /// Deletes the charges of the given stays.
-    FORGET_CHARGES = "delete from guest_charge where organization_id = ?1 and reservation_id = any(?2)";
+    FORGET_CHARGES = "delete from guest_charge where organization_id = ?1
+        and reservation_id = any(?2)";
 }
 
 /// Reads a charge from a row whose first column is its document.

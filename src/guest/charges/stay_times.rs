@@ -91,11 +91,20 @@ pub(super) mod tests {
     /// the 28th.
     pub(in super::super) fn madrid(times: [Option<&str>; 2]) -> StayTimes {
         let reservation = json!({
-            "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
-            "checkIn": "2027-03-27", "checkOut": "2027-03-30", "guest": {},
+            "propertyId": null,
+            "status": "confirmed",
+            "channel": "direct",
+            "bookedAt": "2026-11-02T10:00:00.000Z",
+            "checkIn": "2027-03-27",
+            "checkOut": "2027-03-30",
+            "guest": {},
         });
         let property = json!({
-            "name": "Casa", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": times[0], "checkOutTime": times[1],
+            "name": "Casa",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "checkInTime": times[0],
+            "checkOutTime": times[1],
         });
         StayTimes::of(
             &serde_json::from_value(reservation).unwrap(),

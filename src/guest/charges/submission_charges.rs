@@ -301,27 +301,45 @@ mod tests {
             wanted in prop::collection::vec((0..4_u128, any::<bool>()), 0..6),
         ) {
             let now = at("2026-12-24T00:00:00Z");
-            let existing: Vec<StoredCharge> = before.iter().map(|(number, status)| {
-                let mut charge = stored(ChargeKind::Fee, *status);
-                charge.charge.step_id = subject(*number).step;
-                charge.charge.fee_product_id = subject(*number).fee_product;
-                charge
-            }).collect();
-            let requests: Vec<RequestedCharge> = wanted.iter().map(|(number, has_price)| RequestedCharge {
-                subject: subject(*number), price: has_price.then(price),
-            }).collect();
+            let existing: Vec<StoredCharge> = before
+                .iter()
+                .map(|(number, status)| {
+                    let mut charge = stored(ChargeKind::Fee, *status);
+                    charge.charge.step_id = subject(*number).step;
+                    charge.charge.fee_product_id = subject(*number).fee_product;
+                    charge
+                })
+                .collect();
+            let requests: Vec<RequestedCharge> = wanted
+                .iter()
+                .map(|(number, has_price)| RequestedCharge {
+                    subject: subject(*number),
+                    price: has_price.then(price),
+                })
+                .collect();
             let (cancelled, new) = reconcile(existing.clone(), requests.clone(), now);
             let dropped = existing.iter().filter(|charge| {
-                charge.charge.status.is_open() && !requests.iter().any(|ask| ask.subject == ChargeSubject::of(&charge.charge))
+                charge.charge.status.is_open()
+                    && !requests
+                        .iter()
+                        .any(|ask| ask.subject == ChargeSubject::of(&charge.charge))
             });
             prop_assert_eq!(cancelled.len(), dropped.count());
-            prop_assert!(cancelled.iter().all(|charge| charge.charge.status == ChargeStatus::Cancelled));
+            prop_assert!(
+                cancelled
+                    .iter()
+                    .all(|charge| charge.charge.status == ChargeStatus::Cancelled)
+            );
             for number in 0..4 {
                 let live = existing.iter().any(|charge| {
-                    charge.charge.status != ChargeStatus::Cancelled && ChargeSubject::of(&charge.charge) == subject(number)
+                    charge.charge.status != ChargeStatus::Cancelled
+                        && ChargeSubject::of(&charge.charge) == subject(number)
                 });
                 let is_asked = wanted.contains(&(number, true));
-                let made = new.iter().filter(|(made, _)| *made == subject(number)).count();
+                let made = new
+                    .iter()
+                    .filter(|(made, _)| *made == subject(number))
+                    .count();
                 prop_assert_eq!(made, usize::from(is_asked && !live));
             }
         }

@@ -168,18 +168,30 @@ mod tests {
         /// Bytes after the first bytes of an accepted type do not change the detected type. Bytes
         /// before them make the type unknown.
         #[test]
-        fn only_the_first_bytes_decide_the_media_type(rest in prop::collection::vec(any::<u8>(), 0..60), before in 1..=255_u8) {
+        fn only_the_first_bytes_decide_the_media_type(
+            rest in prop::collection::vec(any::<u8>(), 0..60),
+            before in 1..=255_u8,
+        ) {
             for (beginning, expected) in BEGINNINGS {
-                prop_assert_eq!(detect_media_type(&[beginning, &rest].concat()), Some(expected));
+                prop_assert_eq!(
+                    detect_media_type(&[beginning, &rest].concat()),
+                    Some(expected)
+                );
                 let shifted = [&[b' ', before], beginning, &rest].concat();
                 prop_assert_eq!(detect_media_type(&shifted), None);
             }
         }
 
         #[test]
-        fn unknown_first_bytes_have_no_media_type(head in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn unknown_first_bytes_have_no_media_type(
+            head in prop::collection::vec(any::<u8>(), 0..64),
+        ) {
             let begins = |one: &[u8]| head.starts_with(one);
-            let known = begins(b"\xFF\xD8\xFF") || begins(b"\x89PNG") || begins(b"RIFF") || begins(b"%PDF-") || head.get(4..8) == Some(b"ftyp");
+            let known = begins(b"\xFF\xD8\xFF")
+                || begins(b"\x89PNG")
+                || begins(b"RIFF")
+                || begins(b"%PDF-")
+                || head.get(4..8) == Some(b"ftyp");
             prop_assert!(known || detect_media_type(&head).is_none());
         }
     }

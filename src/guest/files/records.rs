@@ -19,28 +19,36 @@ use crate::guest::bounds::UploadLimits;
 
 store::statements! {
     /// Selects the files of a stay, oldest first.
-    OF_STAY = "select id, step_id, created_at, doc, key from guest_file where organization_id = ?1 and reservation_id = ?2 order by created_at, id";
+    OF_STAY = "select id, step_id, created_at, doc, key from guest_file where organization_id = ?1
+        and reservation_id = ?2 order by created_at, id";
     /// Selects the files of several stays, oldest first.
-    OF_STAYS = "select id, step_id, created_at, doc, key, reservation_id from guest_file where organization_id = ?1
+    OF_STAYS = "select id, step_id, created_at, doc, key, reservation_id from guest_file
+        where organization_id = ?1
         and reservation_id = any(?2) order by created_at, id";
     /// Inserts a file.
-    INSERT_FILE = "insert into guest_file (organization_id, id, reservation_id, step_id, key, created_at, due_at, doc, size)
+    INSERT_FILE = "insert into guest_file
+        (organization_id, id, reservation_id, step_id, key, created_at, due_at, doc, size)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     /// Sums the bytes of the files of a stay, and of all files of its organization.
-    STORED_BYTES = "select cast(coalesce(sum(case when reservation_id = ?2 then size end), 0) as bigint),
+    STORED_BYTES = "select cast(coalesce(sum(case when reservation_id = ?2 then size end),
+        0) as bigint),
         cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
     /// Queues a key for removal. No row has this key, so only its bytes are deleted.
-    QUEUE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
+    QUEUE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2)
+        on conflict do nothing";
     /// Queues the keys of the given files for removal.
-    QUEUE_FILES = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
+    QUEUE_FILES = "insert into file_removal (organization_id, key) select organization_id, key
+        from guest_file
         where organization_id = ?1 and id = any(?2) on conflict do nothing";
     /// Deletes the rows of the given files.
     REMOVE_FILES = "delete from guest_file where organization_id = ?1 and id = any(?2)";
     /// Queues the keys of all files of the given stays for removal.
-    QUEUE_FILES_OF_STAYS = "insert into file_removal (organization_id, key) select organization_id, key from guest_file
+    QUEUE_FILES_OF_STAYS = "insert into file_removal (organization_id, key)
+        select organization_id, key from guest_file
         where organization_id = ?1 and reservation_id = any(?2) on conflict do nothing";
     /// Deletes the rows of all files of the given stays.
-    REMOVE_FILES_OF_STAYS = "delete from guest_file where organization_id = ?1 and reservation_id = any(?2)";
+    REMOVE_FILES_OF_STAYS = "delete from guest_file where organization_id = ?1
+        and reservation_id = any(?2)";
 }
 
 /// The wake signal that is sent when keys are queued for removal.

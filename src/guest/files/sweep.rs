@@ -53,27 +53,33 @@ const DUTY: &str = "unnamed_files";
 
 store::statements! {
     /// Selects files whose retention is due for a check.
-    DUE = "select f.organization_id, f.id from guest_file f join organization o on o.id = f.organization_id
+    DUE = "select f.organization_id, f.id from guest_file f
+        join organization o on o.id = f.organization_id
         where f.due_at <= ?1 and o.erased_at is null order by f.due_at limit ?2";
     /// Selects those of the given files whose check is still due, with their stays.
-    DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1 and id = any(?2) and due_at <= ?3";
+    DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1
+        and id = any(?2) and due_at <= ?3";
     /// Sets the time of a file's next check.
     SET_NEXT_CHECK = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
     /// Queues a folder, so that all files in it are deleted.
-    QUEUE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2) on conflict do nothing";
+    QUEUE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2)
+        on conflict do nothing";
     /// Selects files whose next check is after a timestamp, the latest first. The service wrote
     /// these times while the clock was ahead.
-    LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc limit ?2";
+    LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc
+        limit ?2";
     /// Sets the time of a file's next check to a timestamp, if the stored time is after that
     /// timestamp.
     BRING_FORWARD = engine::some_late!("guest_file", "id", "due_at");
     /// Selects queued keys in the order of organization and key, starting after a given
     /// organization and key.
-    QUEUED_KEYS = "select organization_id, key from file_removal where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
+    QUEUED_KEYS = "select organization_id, key from file_removal
+        where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
     /// Removes a key from the queue, because its bytes are deleted.
     DEQUEUE = "delete from file_removal where organization_id = ?1 and key = ?2";
     /// Selects those of the given keys that have a row.
-    KEYS_WITH_ROW = "select f.key from guest_file f join organization o on o.id = f.organization_id where f.key = any(?1) and o.erased_at is null";
+    KEYS_WITH_ROW = "select f.key from guest_file f join organization o on o.id = f.organization_id
+        where f.key = any(?1) and o.erased_at is null";
     /// Claims a duty that is due, and sets the time at which it is next due. Also claims a duty
     /// whose stored due time is after the new one, because a clock that was ahead set that time.
     TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and (due_at <= ?2 or due_at > ?3)";
@@ -407,11 +413,21 @@ mod tests {
     #[test]
     fn files_are_kept_for_the_retention_time_after_check_out() {
         let stay = serde_json::json!({
-            "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
-            "checkIn": "2026-12-11", "checkOut": "2026-12-15", "guest": {},
+            "propertyId": null,
+            "status": "confirmed",
+            "channel": "direct",
+            "bookedAt": "2026-11-02T10:00:00.000Z",
+            "checkIn": "2026-12-11",
+            "checkOut": "2026-12-15",
+            "guest": {},
         });
         let stay: Reservation = serde_json::from_value(stay).unwrap();
-        let flat = serde_json::json!({ "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkOutTime": "11:00" });
+        let flat = serde_json::json!({
+            "name": "Flat",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "checkOutTime": "11:00",
+        });
         let flat: Property = serde_json::from_value(flat).unwrap();
         let until = |property, hours: u64| {
             retention_end(&stay, property, Duration::from_secs(hours * 3_600)).to_string()

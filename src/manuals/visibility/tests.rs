@@ -301,7 +301,10 @@ fn moments_beyond_the_calendar_are_clamped() {
 #[test]
 fn a_relative_date_includes_its_start_and_excludes_its_end() {
     let around = json!({
-        "startDateRelativeType": "before_check_in", "daysBefore": 2, "endDateRelativeType": "after_check_out", "daysAfter": 2,
+        "startDateRelativeType": "before_check_in",
+        "daysBefore": 2,
+        "endDateRelativeType": "after_check_out",
+        "daysAfter": 2,
         "daysAfterTimeUnit": "hour",
     });
     let open_end = json!({ "startDateRelativeType": "before_check_in", "daysAfter": 2 });
@@ -335,12 +338,45 @@ fn a_relative_date_includes_its_start_and_excludes_its_end() {
 
 #[test]
 fn each_rule_decides_visibility() {
-    let season = |start: &str, end: &str| json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": start, "endDate": end }] });
-    let yearly = |start: &str, end: &str| json!({ "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": start, "endDate": end, "isYearly": true }] });
-    let length = |from: Value, to: Value| json!({ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": from, "lengthOfStayToDays": to });
-    let only = |channels: Value| json!({ "ruleCategory": "booking_source", "sourceRuleType": "only_selected", "includedBookingSources": channels });
-    let but = |channels: Value| json!({ "ruleCategory": "booking_source", "sourceRuleType": "all_except_selected", "excludedBookingSources": channels });
-    let verified = |statuses: Value| json!({ "ruleCategory": "verification_status", "verificationStatuses": statuses });
+    let season = |start: &str, end: &str| {
+        json!({
+            "ruleCategory": "seasonal",
+            "seasonalWindows": [{ "startDate": start, "endDate": end }],
+        })
+    };
+    let yearly = |start: &str, end: &str| {
+        json!({
+            "ruleCategory": "seasonal",
+            "seasonalWindows": [{ "startDate": start, "endDate": end, "isYearly": true }],
+        })
+    };
+    let length = |from: Value, to: Value| {
+        json!({
+            "ruleCategory": "length_of_stay",
+            "lengthOfStayFromDays": from,
+            "lengthOfStayToDays": to,
+        })
+    };
+    let only = |channels: Value| {
+        json!({
+            "ruleCategory": "booking_source",
+            "sourceRuleType": "only_selected",
+            "includedBookingSources": channels,
+        })
+    };
+    let but = |channels: Value| {
+        json!({
+            "ruleCategory": "booking_source",
+            "sourceRuleType": "all_except_selected",
+            "excludedBookingSources": channels,
+        })
+    };
+    let verified = |statuses: Value| {
+        json!({
+            "ruleCategory": "verification_status",
+            "verificationStatuses": statuses,
+        })
+    };
     let later =
         json!({ "ruleCategory": "relative_date", "startDateRelativeType": "check_in_time" });
     for (rule, expected, message) in [
@@ -475,7 +511,10 @@ fn the_first_hiding_category_gives_the_reason() {
     let several = rules(json!([
         { "ruleCategory": "verification_status", "verificationStatuses": ["verified"] },
         { "ruleCategory": "length_of_stay", "lengthOfStayToDays": 3 },
-        { "ruleCategory": "seasonal", "seasonalWindows": [{ "startDate": "2026-12-01", "endDate": "2026-12-31" }] },
+        {
+            "ruleCategory": "seasonal",
+            "seasonalWindows": [{ "startDate": "2026-12-01", "endDate": "2026-12-31" }],
+        },
     ]));
     assert_eq!(
         decide(&several, &stay(), Timestamp::MIN),

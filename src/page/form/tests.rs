@@ -19,7 +19,14 @@ fn fields(pairs: &[(&str, &str)]) -> FormFields {
 
 /// Builds a step of this type. `more` has additional fields of the step.
 fn step(step_type: StepType, more: Value) -> StepView {
-    let mut step = json!({ "id": id(1), "stepType": step_type, "title": "Step", "state": "todo", "isComplete": false, "isOpen": true });
+    let mut step = json!({
+        "id": id(1),
+        "stepType": step_type,
+        "title": "Step",
+        "state": "todo",
+        "isComplete": false,
+        "isOpen": true,
+    });
     step.as_object_mut()
         .unwrap()
         .extend(more.as_object().unwrap().clone());
@@ -137,7 +144,10 @@ fn details_are_trimmed_and_required_fields_must_be_present() {
 fn guest_fields_become_a_list_without_empty_guests() {
     let others = step(
         StepType::OtherGuests,
-        json!({ "requiredFields": ["firstName", "email"], "answers": { "guests": [{ "firstName": "Ana", "email": "a@b.co" }] } }),
+        json!({
+            "requiredFields": ["firstName", "email"],
+            "answers": { "guests": [{ "firstName": "Ana", "email": "a@b.co" }] },
+        }),
     );
     assert_eq!(answered(&others, &[]), Ok(json!({ "guests": [] })));
     let pairs = [
@@ -205,7 +215,8 @@ fn guest_fields_become_a_list_without_empty_guests() {
 #[test]
 fn a_form_of_guests_sends_only_changed_values() {
     let saved = json!([
-        { "id": "a", "firstName": "Ana", "email": "a@b.co" }, { "id": "b", "firstName": "Bo", "email": "b@b.co" },
+        { "id": "a", "firstName": "Ana", "email": "a@b.co" },
+        { "id": "b", "firstName": "Bo", "email": "b@b.co" },
     ]);
     let others = step(
         StepType::OtherGuests,
@@ -275,7 +286,10 @@ fn a_form_of_guests_sends_only_changed_values() {
 fn a_baby_needs_no_document() {
     let others = step(
         StepType::OtherGuests,
-        json!({ "requiredFields": ["firstName", "birthDate", "documentNumber"], "guestFieldRules": { "documentNumber": { "minimumAge": 14 } } }),
+        json!({
+            "requiredFields": ["firstName", "birthDate", "documentNumber"],
+            "guestFieldRules": { "documentNumber": { "minimumAge": 14 } },
+        }),
     );
     let guest = |birth: &'static str| {
         [
@@ -340,7 +354,10 @@ fn question_fields_become_options_or_texts() {
     let questions = step(StepType::AdditionalQuestions, json!({}));
     let ask = |pairs: &[(&str, &str)]| answered(&questions, pairs);
     assert_eq!(ask(&[]), Ok(json!({})));
-    let both = json!({ id(1).to_string(): { "optionIds": [one, other] }, id(2).to_string(): { "text": "at noon" } });
+    let both = json!({
+        id(1).to_string(): { "optionIds": [one, other] },
+        id(2).to_string(): { "text": "at noon" },
+    });
     assert_eq!(
         ask(&[(&choice, &one), (&text, "at noon"), (&choice, &other)]),
         Ok(both)
@@ -421,11 +438,29 @@ proptest! {
     /// A form refuses every field that it does not have.
     #[test]
     fn unknown_form_fields_are_refused(
-        step_type in prop::sample::select(StepType::VARIANTS), name in "[a-zA-Z.]{0,12}", value in ".{0,8}",
+        step_type in prop::sample::select(StepType::VARIANTS),
+        name in "[a-zA-Z.]{0,12}",
+        value in ".{0,8}",
     ) {
-        let known = ["isAccepted", "signedName", "shownText", "firstName", "lastName", "email", "phone", "add", "remove", "choice", "isConfirmed"];
+        let known = [
+            "isAccepted",
+            "signedName",
+            "shownText",
+            "firstName",
+            "lastName",
+            "email",
+            "phone",
+            "add",
+            "remove",
+            "choice",
+            "isConfirmed",
+        ];
         prop_assume!(!known.contains(&name.as_str()));
-        let refused = answered(&step(step_type, json!({})), &[(name.as_str(), value.as_str())]).unwrap_err();
+        let refused = answered(
+            &step(step_type, json!({})),
+            &[(name.as_str(), value.as_str())],
+        )
+        .unwrap_err();
         prop_assert!(refused.contains(&(name, FaultKind::UnknownField)));
     }
 }

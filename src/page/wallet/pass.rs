@@ -42,7 +42,13 @@ pub(crate) fn pass(
         Some(time) => format!("{}, {}", page_stay.day(date), page_stay.dates().time(time)),
         None => page_stay.day(date),
     };
-    let field = |key: &str, label: &str, value: String| json!({ "key": key, "label": label, "value": value });
+    let field = |key: &str, label: &str, value: String| {
+        json!({
+            "key": key,
+            "label": label,
+            "value": value,
+        })
+    };
     let leaves = time(flat.and_then(|flat| flat.check_out_time.as_ref()));
     let address = page_stay.address().join("\n");
     let mut back = vec![field("page", words.phase.your_stay, url.to_owned())];
@@ -80,12 +86,16 @@ pub(crate) fn pass(
         "labelColor": text_colour,
         "relevantDate": written(moment(stay.check_in, check_in_time.unwrap_or(Time::midnight()))),
         "expirationDate": written(last.and_then(|last| moment(last, Time::midnight()))),
-        "barcodes": [{ "format": "PKBarcodeFormatQR", "message": url, "messageEncoding": "iso-8859-1" }],
+        "barcodes": [
+            { "format": "PKBarcodeFormatQR", "message": url, "messageEncoding": "iso-8859-1" },
+        ],
         "webServiceURL": service,
         "authenticationToken": details.authentication_token,
         "voided": (!details.is_enabled).then_some(true),
         "generic": {
-            "primaryFields": [field("property", words.phase.your_stay, page_stay.name().to_owned())],
+            "primaryFields": [
+                field("property", words.phase.your_stay, page_stay.name().to_owned()),
+            ],
             "secondaryFields": [
                 field("check-in", words.phase.check_in, at(stay.check_in, check_in_time)),
                 field("check-out", words.phase.check_out, at(stay.check_out, leaves)),

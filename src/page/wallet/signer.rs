@@ -279,7 +279,12 @@ mod tests {
         for (text, reported) in [
             (String::new(), "no private key"),
             ("not PEM".into(), "no private key"),
-            ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n".into(), "encrypted with a password"),
+            (
+                "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE \
+                    KEY-----\n"
+                    .into(),
+                "encrypted with a password",
+            ),
             (key, "is not an RSA key"),
             ("x".repeat(MAX_BYTES + 1), "larger than 65536 bytes"),
         ] {

@@ -20,7 +20,8 @@ use crate::records::{
 
 store::statements! {
     /// Inserts the guest link of a new reservation, with its token.
-    INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token) values (?1, ?2, ?3) on conflict do nothing";
+    INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token)
+        values (?1, ?2, ?3) on conflict do nothing";
 }
 
 impl SyncBatch {

@@ -26,29 +26,45 @@ impl JsonSchema for Sync {
             "additionalProperties": false,
             "required": ["organizationId", "records"],
             "properties": {
-                "organizationId": { "type": "string", "format": "uuid", "description": "Id of the organization that the records are of." },
+                "organizationId": {
+                    "type": "string",
+                    "format": "uuid",
+                    "description": "Id of the organization that the records are of.",
+                },
                 "isInitialSync": {
                     "type": ["boolean", "null"],
-                    "description": "Whether the records are history, which fires no events. Null or left out: `false`.",
+                    "description": "Whether the records are history, which fires no events. Null \
+                        or left out: `false`.",
                 },
                 "dryRun": {
                     "type": ["boolean", "null"],
-                    "description": "Whether everything is judged and answered as if it were applied, and nothing is. Null or left out: `false`.",
+                    "description": "Whether everything is judged and answered as if it were \
+                        applied, and nothing is. Null or left out: `false`.",
                 },
                 "onInvalid": {
                     "type": ["string", "null"],
                     "enum": ["refuse", "skip", null],
-                    "description": "What happens if a record is invalid: `refuse` applies nothing; `skip` leaves the record out, and those that \
-                        refer to it, and applies the others. Null or left out: `refuse`.",
+                    "description": "What happens if a record is invalid: `refuse` applies nothing; \
+                        `skip` leaves the record out, and those that refer to it, and applies the \
+                        others. Null or left out: `refuse`.",
                 },
                 "records": records_schema(MAX_RECORDS, documented()),
             },
-            "examples": [{
-                "records": [{
-                    "kind": "property", "id": "0192f0c1-2345-7abc-8def-0123456789ab",
-                    "data": { "name": "Casa Azul 2-1", "timezone": "Europe/Madrid", "country": "ES" },
-                }],
-            }],
+            "examples": [
+                {
+                    "records": [
+                        {
+                            "kind": "property",
+                            "id": "0192f0c1-2345-7abc-8def-0123456789ab",
+                            "data": {
+                                "name": "Casa Azul 2-1",
+                                "timezone": "Europe/Madrid",
+                                "country": "ES",
+                            },
+                        },
+                    ],
+                },
+            ],
         })
     }
 }
@@ -62,7 +78,10 @@ pub(in crate::platform) fn records_schema(most: usize, published: Value) -> Valu
         .iter()
         .map(|kind| {
             json!({
-                "if": { "properties": { "kind": { "const": kind.as_ref() } }, "required": ["kind"] },
+                "if": {
+                    "properties": { "kind": { "const": kind.as_ref() } },
+                    "required": ["kind"],
+                },
                 "then": { "properties": { "data": kind.schema() } },
             })
         })
@@ -73,8 +92,8 @@ pub(in crate::platform) fn records_schema(most: usize, published: Value) -> Valu
         .collect();
     json!({
         "type": "array",
-        "description": "What to insert, replace and delete, in this order, all or nothing. A reference to a record that is \
-            neither there nor earlier in the list is a 400.",
+        "description": "What to insert, replace and delete, in this order, all or nothing. A \
+            reference to a record that is neither there nor earlier in the list is a 400.",
         "maxItems": most,
         "items": {
             "type": "object",
@@ -89,16 +108,19 @@ pub(in crate::platform) fn records_schema(most: usize, published: Value) -> Valu
                 "id": {
                     "type": "string",
                     "format": "uuid",
-                    "description": "The caller's own id of the record, unique within organization and kind. One that is known is replaced.",
+                    "description": "The caller's own id of the record, unique within organization \
+                        and kind. One that is known is replaced.",
                 },
                 "data": {
                     "type": "object",
-                    "description": "The whole record as it is from now on; required unless `isDeleted`. At most 64 KiB as JSON, \
-                        256 KiB for a review or a workflow. Fields that the kind does not know are kept.",
+                    "description": "The whole record as it is from now on; required unless \
+                        `isDeleted`. At most 64 KiB as JSON, 256 KiB for a review or a workflow. \
+                        Fields that the kind does not know are kept.",
                 },
                 "isDeleted": {
                     "type": ["boolean", "null"],
-                    "description": "Whether the record is deleted; what still points at it then points at nothing. Null or left out: `false`.",
+                    "description": "Whether the record is deleted; what still points at it then \
+                        points at nothing. Null or left out: `false`.",
                 },
                 "version": version(),
             },
@@ -154,8 +176,9 @@ pub(in crate::platform) fn version() -> Value {
         "format": "date-time",
         "minimum": i64::MIN,
         "maximum": i64::MAX,
-        "description": "The sender's version of the record: a whole number or a timestamp that grows with each change. A record whose \
-            known version is higher is left out. Null or left out: the record is applied, and keeps the version that it has.",
+        "description": "The sender's version of the record: a whole number or a timestamp that \
+            grows with each change. A record whose known version is higher is left out. Null or \
+            left out: the record is applied, and keeps the version that it has.",
     })
 }
 
@@ -166,8 +189,16 @@ fn shape(kind: RecordKind) -> Value {
         "additionalProperties": false,
         "required": ["kind", "id"],
         "properties": {
-            "kind": { "type": "string", "enum": [kind.as_ref()], "description": "The kind of the record." },
-            "id": { "type": "string", "format": "uuid", "description": "The platform's own id of the record." },
+            "kind": {
+                "type": "string",
+                "enum": [kind.as_ref()],
+                "description": "The kind of the record.",
+            },
+            "id": {
+                "type": "string",
+                "format": "uuid",
+                "description": "The platform's own id of the record.",
+            },
             "data": reference("schemas", &data_name(kind)),
             "isDeleted": {
                 "type": ["boolean", "null"],

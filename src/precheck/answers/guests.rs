@@ -500,7 +500,13 @@ mod tests {
     #[test]
     fn every_wrong_field_of_every_guest_is_named() {
         let required = ["firstName", "email"];
-        let wrong = json!({ "guests": [{ "firstName": "Ada", "email": "ada" }, 7, { "firstName": 1, "email": 2, "hat": 3 }] });
+        let wrong = json!({
+            "guests": [
+                { "firstName": "Ada", "email": "ada" },
+                7,
+                { "firstName": 1, "email": 2, "hat": 3 },
+            ],
+        });
         let expected = [
             json!(["guests", 0, "email"]),
             json!(["guests", 1]),
@@ -620,10 +626,17 @@ mod tests {
             let before = merge_guest_fields(None, saved);
             let after = merge_guest_fields(Some(&before), sent.clone());
             for field in ["firstName", "email", "hat"] {
-                let expected = sent.get(field).or(before.get(field)).filter(|value| !value.is_null());
+                let expected = sent
+                    .get(field)
+                    .or(before.get(field))
+                    .filter(|value| !value.is_null());
                 prop_assert_eq!(after.get(field), expected);
             }
-            prop_assert_eq!(merge_guest_fields(Some(&after), sent), after.clone(), "again changes nothing");
+            prop_assert_eq!(
+                merge_guest_fields(Some(&after), sent),
+                after.clone(),
+                "again changes nothing"
+            );
             prop_assert_eq!(merge_guest_fields(Some(&after), Object::new()), after);
         }
 
@@ -631,21 +644,32 @@ mod tests {
         /// list. Each saved guest then has the same id as before. A list of another length replaces
         /// all guests. Without a list, nothing changes.
         #[test]
-        fn guests_without_names_are_merged_by_place(saved in vec(guest(), 0..4), sent in prop::option::of(vec(guest(), 0..4))) {
+        fn guests_without_names_are_merged_by_place(
+            saved in vec(guest(), 0..4),
+            sent in prop::option::of(vec(guest(), 0..4)),
+        ) {
             let saved: Vec<Value> = nameless(saved);
             let before = after(None, json!({ "guests": saved, "note": 1 }), false);
-            let is_sent = sent.clone().map_or_else(|| json!({}), |guests| json!({ "guests": nameless(guests) }));
+            let is_sent = sent
+                .clone()
+                .map_or_else(|| json!({}), |guests| json!({ "guests": nameless(guests) }));
             let result = after(Some(&before), is_sent, false);
             prop_assert_eq!(&result["note"], 1);
             let Some(sent) = sent else {
                 prop_assert_eq!(&result, &before);
                 return Ok(());
             };
-            let (guests, known) = (result["guests"].as_array().unwrap(), before["guests"].as_array().unwrap());
+            let (guests, known) = (
+                result["guests"].as_array().unwrap(),
+                before["guests"].as_array().unwrap(),
+            );
             prop_assert_eq!(guests.len(), sent.len());
             for (place, guest) in guests.iter().enumerate() {
                 let is_kept = guests.len() == known.len();
-                prop_assert_eq!(known.iter().any(|before| before["id"] == guest["id"]), is_kept);
+                prop_assert_eq!(
+                    known.iter().any(|before| before["id"] == guest["id"]),
+                    is_kept
+                );
                 if is_kept {
                     prop_assert_eq!(&guest["id"], &known[place]["id"]);
                 }
@@ -656,28 +680,53 @@ mod tests {
         /// unique.
         #[test]
         fn guests_are_never_mixed(
-            saved in vec(person(), 0..4), sent in vec((person(), prop::option::of(0..4_usize)), 0..4), is_change: bool,
+            saved in vec(person(), 0..4),
+            sent in vec((person(), prop::option::of(0..4_usize)), 0..4),
+            is_change: bool,
         ) {
             let own = |people: &[u8]| -> Vec<Value> {
-                people.iter().map(|number| json!({ "firstName": format!("F{number}"), "lastName": format!("L{number}"), "birthDate": format!("B{number}") })).collect()
+                people
+                    .iter()
+                    .map(|number| {
+                        json!({
+                            "firstName": format!("F{number}"),
+                            "lastName": format!("L{number}"),
+                            "birthDate": format!("B{number}"),
+                        })
+                    })
+                    .collect()
             };
             let before = after(None, json!({ "guests": own(&saved) }), false);
             let known = before["guests"].as_array().unwrap().clone();
             let mut named = HashSet::new();
-            let items: Vec<Value> = sent.iter().map(|(number, place)| {
-                let id = place.and_then(|place| known.get(place)).filter(|guest| named.insert(guest["id"].to_string()));
-                match id {
-                    Some(guest) => json!({ "id": guest["id"], "email": guest["firstName"] }),
-                    None => json!({ "firstName": format!("F{number}"), "lastName": format!("L{number}") }),
-                }
-            }).collect();
+            let items: Vec<Value> = sent
+                .iter()
+                .map(|(number, place)| {
+                    let id = place
+                        .and_then(|place| known.get(place))
+                        .filter(|guest| named.insert(guest["id"].to_string()));
+                    match id {
+                        Some(guest) => json!({
+                            "id": guest["id"],
+                            "email": guest["firstName"],
+                        }),
+                        None => json!({
+                            "firstName": format!("F{number}"),
+                            "lastName": format!("L{number}"),
+                        }),
+                    }
+                })
+                .collect();
             let result = after(Some(&before), json!({ "guests": items }), is_change);
             let mut ids = HashSet::new();
             for guest in result["guests"].as_array().unwrap() {
                 let number = &guest["firstName"].as_str().unwrap()[1..];
                 for (field, letter) in [("lastName", "L"), ("birthDate", "B"), ("email", "F")] {
                     let value = &guest[field];
-                    prop_assert!(value.is_null() || *value == json!(format!("{letter}{number}")), "{guest}");
+                    prop_assert!(
+                        value.is_null() || *value == json!(format!("{letter}{number}")),
+                        "{guest}"
+                    );
                 }
                 prop_assert!(ids.insert(guest["id"].to_string()));
             }
@@ -721,7 +770,13 @@ mod tests {
     #[test]
     fn a_shorter_list_does_not_give_a_guest_the_data_of_another() {
         let guest = |first: &str, last: &str| json!({ "firstName": first, "lastName": last });
-        let with_birth = |first: &str, last: &str, birth: &str| json!({ "firstName": first, "lastName": last, "birthDate": birth });
+        let with_birth = |first: &str, last: &str, birth: &str| {
+            json!({
+                "firstName": first,
+                "lastName": last,
+                "birthDate": birth,
+            })
+        };
         let saved = [
             with_birth("Ana", "A", "1990-01-01"),
             with_birth("Bob", "B", "1991-01-01"),
@@ -768,7 +823,9 @@ mod tests {
 
     #[test]
     fn a_list_with_ids_names_only_what_changes() {
-        let saved = json!({ "guests": [{ "firstName": "Ana" }, { "firstName": "Bob", "email": "b@b.co" }] });
+        let saved = json!({
+            "guests": [{ "firstName": "Ana" }, { "firstName": "Bob", "email": "b@b.co" }],
+        });
         let before = after(None, saved, false);
         let (ana, bob) = (
             before["guests"][0]["id"].clone(),
@@ -776,7 +833,9 @@ mod tests {
         );
         let changed = after(
             Some(&before),
-            json!({ "guests": [{ "id": bob, "email": null, "firstName": "Rob" }, { "firstName": "Cy" }] }),
+            json!({
+                "guests": [{ "id": bob, "email": null, "firstName": "Rob" }, { "firstName": "Cy" }],
+            }),
             false,
         );
         let guests = changed["guests"].as_array().unwrap();
@@ -815,9 +874,14 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            paths(
-                json!([{ "id": Uuid::nil() }, { "id": 7 }, { "id": ana }, { "id": ana }, { "isRemoved": true }, { "id": bob, "isRemoved": 1 }])
-            ),
+            paths(json!([
+                { "id": Uuid::nil() },
+                { "id": 7 },
+                { "id": ana },
+                { "id": ana },
+                { "isRemoved": true },
+                { "id": bob, "isRemoved": 1 },
+            ])),
             [
                 r#"["guests",0,"id"]"#,
                 r#"["guests",1,"id"]"#,

@@ -325,17 +325,33 @@ mod tests {
         /// pre-check-in#details-of-guests, 5).
         #[test]
         fn any_answer_completes_a_step_without_requirements(
-            step_type in prop::sample::select(StepType::VARIANTS), name in "[a-z]{1,8}", value in "[a-z ]{0,8}",
+            step_type in prop::sample::select(StepType::VARIANTS),
+            name in "[a-z]{1,8}",
+            value in "[a-z ]{0,8}",
         ) {
-            prop_assume!(!matches!(step_type.answer_form(), AnswerForm::Agreement | AnswerForm::Consent | AnswerForm::Questions));
+            prop_assume!(!matches!(
+                step_type.answer_form(),
+                AnswerForm::Agreement | AnswerForm::Consent | AnswerForm::Questions
+            ));
             prop_assume!(name != "choice");
             let (step, sent) = (step(step_type), object(json!({ name: value })));
-            let context = AnswerContext { today: "2026-11-21".parse().unwrap(), country: "ES", choices: &[] };
+            let context = AnswerContext {
+                today: "2026-11-21".parse().unwrap(),
+                country: "ES",
+                choices: &[],
+            };
             prop_assert_eq!(answer_issues(&step, &sent, &context), []);
             prop_assert!(!is_complete(&step, &GuestInput::default()));
-            let merging = MergeContext { saved: None, is_change: false, new_id: &mut Uuid::nil };
+            let merging = MergeContext {
+                saved: None,
+                is_change: false,
+                new_id: &mut Uuid::nil,
+            };
             let saved = merged_answers(step_type, merging, sent).unwrap();
-            let input = GuestInput { answers: Some(&saved), ..GuestInput::default() };
+            let input = GuestInput {
+                answers: Some(&saved),
+                ..GuestInput::default()
+            };
             prop_assert!(is_complete(&step, &input));
         }
     }

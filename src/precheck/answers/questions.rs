@@ -239,14 +239,22 @@ mod tests {
             issues.0
         };
         let key = |number: usize| id(number).to_string();
-        let fine = json!({ key(1): { "optionIds": [id(10)] }, key(2): { "optionIds": [id(20), id(22)] }, key(3): { "text": "at noon" } });
+        let fine = json!({
+            key(1): { "optionIds": [id(10)] },
+            key(2): { "optionIds": [id(20), id(22)] },
+            key(3): { "text": "at noon" },
+        });
         assert_eq!(issues(&object(fine.clone())), []);
         assert!(are_answered(&asked, &object(fine)));
         let partial = json!({ key(1): null, key(2): { "optionIds": [] }, key(3): { "text": " " } });
         assert_eq!(issues(&object(partial.clone())), []);
         assert!(!are_answered(&asked, &object(partial)));
         let wrong = json!({
-            key(1): { "optionIds": [id(10), id(20)] }, key(2): { "text": "both" }, key(3): { "text": 5, "colour": 1 }, key(4): {}, "x": {},
+            key(1): { "optionIds": [id(10), id(20)] },
+            key(2): { "text": "both" },
+            key(3): { "text": 5, "colour": 1 },
+            key(4): {},
+            "x": {},
         });
         let paths: Vec<String> = issues(&object(wrong))
             .iter()
@@ -277,7 +285,9 @@ mod tests {
         ];
         let key = |number: usize| id(number).to_string();
         let answers = object(json!({
-            key(1): { "optionIds": [id(10)] }, key(2): { "optionIds": [id(20), id(22)] }, key(3): { "text": "late" },
+            key(1): { "optionIds": [id(10)] },
+            key(2): { "optionIds": [id(20), id(22)] },
+            key(3): { "text": "late" },
         }));
         assert_eq!(
             flagged_questions(&asked, &answers),
@@ -323,15 +333,33 @@ mod tests {
             // option, and the options that are chosen.
             shape in prop::collection::vec((prop::collection::vec((0..6_usize, 0..3_usize), 0..3), prop::collection::vec(0..3_usize, 0..3)), 1..7),
         ) {
-            let questions: Vec<Question> = shape.iter().enumerate().map(|(index, (conditions, _))| {
-                let earlier: Vec<usize> = conditions.iter().filter(|(other, _)| *other < index).map(|(other, place)| (other + 1) * 10 + place).collect();
-                question(index + 1, QuestionKind::MultiSelect, true, &earlier)
-            }).collect();
-            let answers: Object = shape.iter().enumerate().map(|(index, (_, chosen))| {
-                let ids: Vec<Uuid> = chosen.iter().map(|place| id((index + 1) * 10 + place)).collect();
-                (id(index + 1).to_string(), json!({ "optionIds": ids }))
-            }).collect();
-            let expected: Vec<&Question> = (0..questions.len()).filter(|number| is_asked(*number, &questions, &answers)).map(|number| &questions[number]).collect();
+            let questions: Vec<Question> = shape
+                .iter()
+                .enumerate()
+                .map(|(index, (conditions, _))| {
+                    let earlier: Vec<usize> = conditions
+                        .iter()
+                        .filter(|(other, _)| *other < index)
+                        .map(|(other, place)| (other + 1) * 10 + place)
+                        .collect();
+                    question(index + 1, QuestionKind::MultiSelect, true, &earlier)
+                })
+                .collect();
+            let answers: Object = shape
+                .iter()
+                .enumerate()
+                .map(|(index, (_, chosen))| {
+                    let ids: Vec<Uuid> = chosen
+                        .iter()
+                        .map(|place| id((index + 1) * 10 + place))
+                        .collect();
+                    (id(index + 1).to_string(), json!({ "optionIds": ids }))
+                })
+                .collect();
+            let expected: Vec<&Question> = (0..questions.len())
+                .filter(|number| is_asked(*number, &questions, &answers))
+                .map(|number| &questions[number])
+                .collect();
             prop_assert_eq!(shown_questions(&questions, &answers), expected);
         }
     }

@@ -184,13 +184,24 @@ mod tests {
     #[test]
     fn a_stay_has_its_own_times_before_those_of_its_flat() {
         let flat: Property = serde_json::from_value(json!({
-            "name": "Flat", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00",
+            "name": "Flat",
+            "timezone": "Europe/Madrid",
+            "country": "ES",
+            "checkInTime": "15:00",
+            "checkOutTime": "11:00",
         }))
         .unwrap();
         let of = |own: [Option<&str>; 2], flat: Option<&Property>| {
             let stay: Reservation = serde_json::from_value(json!({
-                "propertyId": null, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-01T10:00:00Z",
-                "checkIn": "2026-12-11", "checkOut": "2026-12-12", "guest": {}, "checkInTime": own[0], "checkOutTime": own[1],
+                "propertyId": null,
+                "status": "confirmed",
+                "channel": "direct",
+                "bookedAt": "2026-11-01T10:00:00Z",
+                "checkIn": "2026-12-11",
+                "checkOut": "2026-12-12",
+                "guest": {},
+                "checkInTime": own[0],
+                "checkOutTime": own[1],
             }))
             .unwrap();
             [stay.arrival_time(flat), stay.departure_time(flat)]

@@ -177,7 +177,10 @@ pub(super) struct MapByName<T>(PhantomData<T>);
 impl<T: JsonSchema> JsonSchema for MapByName<T> {
     inline!(
         generator,
-        json_schema!({ "type": "object", "additionalProperties": Option::<T>::json_schema(generator) })
+        json_schema!({
+            "type": "object",
+            "additionalProperties": Option::<T>::json_schema(generator),
+        })
     );
 }
 

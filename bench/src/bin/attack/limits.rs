@@ -59,7 +59,11 @@ pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
         Arc::<ConnectionCounter>::default(),
     );
     let at_rest = stage.server.target.resident()?;
-    let mut http1_bytes = format!("POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {ANNOUNCED_LENGTH}\r\n\r\n").into_bytes();
+    let mut http1_bytes = format!(
+        "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-type: \
+            application/json\r\ncontent-length: {ANNOUNCED_LENGTH}\r\n\r\n"
+    )
+    .into_bytes();
     http1_bytes.resize(http1_bytes.len() + SENT_BYTES, b' ');
     let (http1_bytes, http2_bytes): (Arc<[u8]>, Arc<[u8]>) =
         (http1_bytes.into(), unfinished_streams()?.into());
@@ -145,9 +149,17 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
     key.create("/api/v1/portals", portal).await?;
     let mut paths = Vec::new();
     for number in 0..STEPS {
-        let step = json!({ "stepType": "document_upload", "nickname": format!("Files {number}"), "isActive": true });
+        let step = json!({
+            "stepType": "document_upload",
+            "nickname": format!("Files {number}"),
+            "isActive": true,
+        });
         let step = key.create("/api/v1/precheck-steps", step).await?;
-        let flat = json!({ "entityType": "precheck_step", "entityId": step, "propertyIds": [stage.neighbour.flat] });
+        let flat = json!({
+            "entityType": "precheck_step",
+            "entityId": step,
+            "propertyIds": [stage.neighbour.flat],
+        });
         key.ok(Method::POST, "/api/v1/entity-scopes/add", flat)
             .await?;
         paths.push(format!("/guest/v1/stays/{token}/steps/{step}/files"));
@@ -162,9 +174,17 @@ pub async fn full_stay(stage: &mut Stage) -> anyhow::Result<String> {
             let step = (number + usize::try_from(round).ok()? * CONCURRENT_UPLOADS) % paths.len();
             // The content of each file is different. The server would treat a file with equal
             // content as a repetition of an earlier upload.
-            let head = format!("--XX\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\ncontent-type: application/pdf\r\n\r\n%PDF-1.7 {number} {round} ");
+            let head = format!(
+                "--XX\r\ncontent-disposition: form-data; name=\"file\"; \
+                    filename=\"a.pdf\"\r\ncontent-type: application/pdf\r\n\r\n%PDF-1.7 {number} \
+                    {round} "
+            );
             let body = [head.as_bytes(), &content, b"\r\n--XX--\r\n"].concat();
-            let request = caller.send_form(&paths[step], "multipart/form-data; boundary=XX", body.into());
+            let request = caller.send_form(
+                &paths[step],
+                "multipart/form-data; boundary=XX",
+                body.into(),
+            );
             request.await.ok()
         }
     })
@@ -223,9 +243,15 @@ async fn register(server: SocketAddr, source: Ipv4Addr) -> anyhow::Result<u16> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((source, 0).into())?;
     let mut stream: TcpStream = socket.connect(server).await?;
-    let body = json!({ "client_name": "A", "redirect_uris": ["https://app.example/callback"], "token_endpoint_auth_method": "none" }).to_string();
+    let body = json!({
+        "client_name": "A",
+        "redirect_uris": ["https://app.example/callback"],
+        "token_endpoint_auth_method": "none",
+    })
+    .to_string();
     let head = format!(
-        "POST /oauth/register HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST /oauth/register HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: \
+            application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).await?;

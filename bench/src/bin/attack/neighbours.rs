@@ -58,7 +58,12 @@ async fn status(caller: Caller, method: Method, path: Arc<str>, body: Bytes) -> 
 fn large_step(neighbour: &Organization) -> Value {
     let option = json!({ "nameMlTextId": neighbour.new_id() });
     let options: Vec<_> = std::iter::repeat_n(option, 100).collect();
-    let question = json!({ "kind": "single_select", "textMlTextId": neighbour.new_id(), "isRequired": true, "options": options });
+    let question = json!({
+        "kind": "single_select",
+        "textMlTextId": neighbour.new_id(),
+        "isRequired": true,
+        "options": options,
+    });
     let questions: Vec<_> = std::iter::repeat_n(question, 100).collect();
     json!({ "stepType": "additional_questions", "nickname": "Large", "questions": questions })
 }
@@ -102,7 +107,12 @@ pub async fn refused_bodies(stage: &mut Stage) -> anyhow::Result<String> {
 pub async fn heavy_list(neighbour: &Organization) -> anyhow::Result<u64> {
     for number in 0..HEAVY_MANUALS {
         let text = "Long ago. ".repeat(500);
-        let manual = json!({ "nickname": format!("Heavy {number}"), "title": "Long", "description": text, "internalDescription": text });
+        let manual = json!({
+            "nickname": format!("Heavy {number}"),
+            "title": "Long",
+            "description": text,
+            "internalDescription": text,
+        });
         neighbour.key.create(MANUALS, manual).await?;
     }
     let response = neighbour.key.get(MANUALS).await?;
@@ -300,7 +310,8 @@ pub async fn long_logs(stage: &mut Stage) -> anyhow::Result<String> {
     }
     let log = grouped(u64::try_from(LOG_LENGTH)?);
     Ok(format!(
-        "{rounds} times {log} deliveries; deleted and erased within {:.0} ms at the most; {failed} failed",
+        "{rounds} times {log} deliveries; deleted and erased within {:.0} ms at the most; {failed} \
+            failed",
         longest.as_secs_f64() * 1e3
     ))
 }

@@ -103,9 +103,19 @@ impl Organization {
     pub async fn stay(&self) -> anyhow::Result<(Uuid, String)> {
         let id = self.keys.next();
         let data = json!({
-            "propertyId": self.flat, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
-            "checkIn": "2026-12-11", "checkOut": "2026-12-15",
-            "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+            "propertyId": self.flat,
+            "status": "confirmed",
+            "channel": "direct",
+            "bookedAt": "2026-11-02T10:00:00.000Z",
+            "checkIn": "2026-12-11",
+            "checkOut": "2026-12-15",
+            "guest": {
+                "firstName": "Ada",
+                "lastName": "L",
+                "email": "ada@example.com",
+                "phone": null,
+                "language": "en",
+            },
         });
         self.sync(&[record("reservation", id, data)]).await?;
         let link = self

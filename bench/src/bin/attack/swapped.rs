@@ -27,13 +27,35 @@ async fn create_objects(victim: &Organization) -> anyhow::Result<Vec<String>> {
         .sync(&[
             record("property_group", group, json!({ "name": "District" })),
             record("tag", tag, json!({ "name": "Sea" })),
-            record("task", task, json!({ "propertyId": victim.flat, "title": "Change the linen", "status": "open" })),
+            record(
+                "task",
+                task,
+                json!({
+                    "propertyId": victim.flat,
+                    "title": "Change the linen",
+                    "status": "open",
+                }),
+            ),
             record(
                 "device",
                 device,
-                json!({ "propertyId": victim.flat, "name": "Door", "deviceType": "lock", "vendor": "Acme", "isOnline": true }),
+                json!({
+                    "propertyId": victim.flat,
+                    "name": "Door",
+                    "deviceType": "lock",
+                    "vendor": "Acme",
+                    "isOnline": true,
+                }),
             ),
-            record("review", review, json!({ "propertyId": victim.flat, "source": "pms", "submittedAt": "2026-11-02T10:00:00Z" })),
+            record(
+                "review",
+                review,
+                json!({
+                    "propertyId": victim.flat,
+                    "source": "pms",
+                    "submittedAt": "2026-11-02T10:00:00Z",
+                }),
+            ),
         ])
         .await?;
     let mut ids: Vec<_> = [stay, victim.flat, group, tag, task, device, review]
@@ -111,8 +133,12 @@ async fn member_tokens(
     let mut callers = organizations.map(|organization| organization.key.clone());
     for (organization, caller) in organizations.into_iter().zip(&mut callers) {
         let body = json!({
-            "name": "Member", "email": "member@example.com", "permissions": PERMISSIONS, "propertyIds": null,
-            "isActive": true, "isTwoFactorEnrolled": true,
+            "name": "Member",
+            "email": "member@example.com",
+            "permissions": PERMISSIONS,
+            "propertyIds": null,
+            "isActive": true,
+            "isTwoFactorEnrolled": true,
         });
         platform
             .ok(

@@ -71,8 +71,8 @@ fn milliseconds(value: f64) -> String {
 /// Returns the table: a heading, and these rows below it.
 pub fn table(heading: &str, rows: &[Row]) -> String {
     let mut text = format!(
-        "{heading}\n\n| scenario | load; the server's maximum memory | victim: requests · p50 · p99 · longest · refused \
-         | lost | double | wrong |\n|---|---|---|---:|---:|---:|\n"
+        "{heading}\n\n| scenario | load; the server's maximum memory | victim: requests · p50 · \
+            p99 · longest · refused | lost | double | wrong |\n|---|---|---|---:|---:|---:|\n"
     );
     for row in rows {
         // Writing to a string cannot fail.

@@ -22,50 +22,69 @@ use crate::error::{Error, ErrorKind, Reason, Result};
 store::statements! {
     /// Reads an API key and its organization, by the organization and the hash of a token.
     KEY_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k
-        join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.token_hash = ?2 and o.erased_at is null";
+        join organization o on o.id = k.organization_id where k.organization_id = ?1
+        and k.token_hash = ?2 and o.erased_at is null";
     /// Reads an API key and its organization, by the organization and the hash of the token that
     /// the newest token has replaced. Column 6 is the end of the replaced token's grace period.
-    KEY_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_until from api_key k
-        join organization o on o.id = k.organization_id where k.organization_id = ?1 and k.replaced_hash = ?2 and o.erased_at is null";
+    KEY_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision,
+        k.replaced_until from api_key k
+        join organization o on o.id = k.organization_id where k.organization_id = ?1
+        and k.replaced_hash = ?2 and o.erased_at is null";
     /// Reads an access token, its member and its organization, by the organization and the hash of
     /// the token.
-    TOKEN_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
+    TOKEN_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id,
+        t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
-        join organization o on o.id = t.organization_id where t.organization_id = ?1 and t.token_hash = ?2 and o.erased_at is null";
+        join organization o on o.id = t.organization_id where t.organization_id = ?1
+        and t.token_hash = ?2 and o.erased_at is null";
     /// Reads API keys and their organizations, by organizations and hashes of tokens.
-    KEYS_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.token_hash from api_key k
-        join organization o on o.id = k.organization_id where k.organization_id = any(?1) and k.token_hash = any(?2) and o.erased_at is null";
+    KEYS_BY_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.token_hash
+        from api_key k
+        join organization o on o.id = k.organization_id where k.organization_id = any(?1)
+        and k.token_hash = any(?2) and o.erased_at is null";
     /// Reads API keys and their organizations, by organizations and hashes of replaced tokens. The
     /// last column is the end of the replaced token's grace period.
-    KEYS_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision, k.replaced_hash, k.replaced_until from api_key k
-        join organization o on o.id = k.organization_id where k.organization_id = any(?1) and k.replaced_hash = any(?2) and o.erased_at is null";
+    KEYS_BY_REPLACED_HASH = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision,
+        k.replaced_hash, k.replaced_until from api_key k
+        join organization o on o.id = k.organization_id where k.organization_id = any(?1)
+        and k.replaced_hash = any(?2) and o.erased_at is null";
     /// Reads an API key and its organization, by the key's id.
-    KEY_BY_ID = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id
+    KEY_BY_ID = "select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k
+        join organization o on o.id = k.organization_id
         where k.organization_id = ?1 and k.id = ?2 and o.erased_at is null";
     /// Reads access tokens, their members and their organizations, by the hashes of the tokens.
-    TOKENS_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc, t.token_hash from access_token t
+    TOKENS_BY_HASH = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision,
+        t.oauth_app_id, t.doc, t.token_hash from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
-        join organization o on o.id = t.organization_id where t.organization_id = any(?1) and t.token_hash = any(?2) and o.erased_at is null";
+        join organization o on o.id = t.organization_id where t.organization_id = any(?1)
+        and t.token_hash = any(?2) and o.erased_at is null";
     /// Reads the access tokens that an app has for a member, with the member and the organization.
-    TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, t.oauth_app_id, t.doc from access_token t
+    TOKENS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision,
+        t.oauth_app_id, t.doc from access_token t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id
-        where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3 and o.erased_at is null order by t.created_at, t.id";
+        where t.organization_id = ?1 and t.oauth_app_id = ?2 and t.member_id = ?3
+        and o.erased_at is null order by t.created_at, t.id";
     /// Reads the unexpired grants that a member has given an app, with the member and the
     /// organization. A grant outlives its access tokens, because the app can use the grant to fetch
     /// new tokens.
-    GRANTS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision, g.oauth_app_id, g.doc from oauth_grant g
+    GRANTS_BY_CONNECTION = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision,
+        g.oauth_app_id, g.doc from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         join organization o on o.id = g.organization_id
-        where g.organization_id = ?1 and g.oauth_app_id = ?2 and g.member_id = ?3 and g.exchanged_at is not null and g.expires_at > ?4
+        where g.organization_id = ?1 and g.oauth_app_id = ?2 and g.member_id = ?3
+        and g.exchanged_at is not null and g.expires_at > ?4
         and o.erased_at is null order by g.id";
     /// Reads a member and their organization, by the member's id.
     MEMBER_BY_ID = "select m.id, m.doc, o.id, o.doc, o.revision, o.stream_revision from member m
-        join organization o on o.id = m.organization_id where m.organization_id = ?1 and m.id = ?2 and o.erased_at is null";
+        join organization o on o.id = m.organization_id where m.organization_id = ?1 and m.id = ?2
+        and o.erased_at is null";
     /// Reads the current revisions of organizations.
-    REVISIONS = "select id, revision, stream_revision from organization where id = any(?1) and erased_at is null";
+    REVISIONS = "select id, revision, stream_revision from organization where id = any(?1)
+        and erased_at is null";
     /// Reads the current revisions of one organization.
-    REVISIONS_OF_ONE = "select id, revision, stream_revision from organization where id = ?1 and erased_at is null";
+    REVISIONS_OF_ONE = "select id, revision, stream_revision from organization where id = ?1
+        and erased_at is null";
     /// Reads the time at which the API key of a token was revoked.
     REVOKED = "select revoked_at from revoked_key where organization_id = ?1 and token_hash = ?2";
     /// Reads the stored document of an API key.

@@ -51,7 +51,8 @@ impl Permission {
             }
             Self::ModifyTasks => "Change texts and their translations.",
             Self::ManageOrganization => {
-                "Administer the organization: its members, connections and the words of its portals."
+                "Administer the organization: its members, connections and the words of its \
+                    portals."
             }
             Self::ViewReservations => {
                 "Read reservations, what guests hand in and why they see what they see."

@@ -23,7 +23,8 @@ const BATCH: usize = 200;
 store::statements! {
     /// Stores the last use of a key. Skips a row that another transaction has locked.
     STORE_USE = "update api_key set last_used_at = ?3 where organization_id = ?1 and id in
-        (select id from api_key where organization_id = ?1 and id = ?2 and (last_used_at is null or last_used_at < ?3) for update skip locked)";
+        (select id from api_key where organization_id = ?1 and id = ?2 and (last_used_at is null
+        or last_used_at < ?3) for update skip locked)";
 }
 
 /// The organization and the id of a key.

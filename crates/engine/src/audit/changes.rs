@@ -316,9 +316,14 @@ mod tests {
 
     #[test]
     fn changed_fields_are_recorded_with_old_and_new_values() {
-        let before = thing(
-            &json!({ "id": 1, "name": "Casa", "note": null, "tags": [], "isActive": true, "updatedAt": 1 }),
-        );
+        let before = thing(&json!({
+            "id": 1,
+            "name": "Casa",
+            "note": null,
+            "tags": [],
+            "isActive": true,
+            "updatedAt": 1,
+        }));
         let after = thing(
             &json!({ "id": 1, "name": "Azul", "note": "x", "isActive": false, "updatedAt": 2 }),
         );
@@ -351,7 +356,14 @@ mod tests {
 
     #[test]
     fn a_created_object_records_the_answered_values() {
-        let sent = json!({ "name": " Casa ", "secret": "s", "note": null, "tags": [], "questions": [1], "empty": "" });
+        let sent = json!({
+            "name": " Casa ",
+            "secret": "s",
+            "note": null,
+            "tags": [],
+            "questions": [1],
+            "empty": "",
+        });
         let answer = json!({ "id": 7, "name": "Casa", "questions": [], "isActive": false });
         let changes = vec![
             change("name", json!(null), json!("Casa")),
@@ -425,11 +437,26 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn applying_the_changes_gives_the_new_object(before in any_fields(), after in any_fields()) {
-            let changes = difference(Some(&thing(&json!(before))), Some(&thing(&json!(after)))).unwrap_or_default();
+        fn applying_the_changes_gives_the_new_object(
+            before in any_fields(),
+            after in any_fields(),
+        ) {
+            let changes = difference(Some(&thing(&json!(before))), Some(&thing(&json!(after))))
+                .unwrap_or_default();
             let mut patched = before;
-            for Change { field, before, after } in changes {
-                prop_assert_eq!(patched.remove(&field).filter(|value| !is_empty(value)).unwrap_or_default(), before);
+            for Change {
+                field,
+                before,
+                after,
+            } in changes
+            {
+                prop_assert_eq!(
+                    patched
+                        .remove(&field)
+                        .filter(|value| !is_empty(value))
+                        .unwrap_or_default(),
+                    before
+                );
                 patched.insert(field, after);
             }
             patched.retain(|_, value| !is_empty(value));
@@ -439,26 +466,65 @@ mod tests {
         }
 
         #[test]
-        fn withheld_fields_are_recorded_without_values(before in any_fields(), after in any_fields()) {
-            let of = |withheld: &AuditFields| AuditedObject { withheld: withheld.clone(), ..AuditedObject::default() };
+        fn withheld_fields_are_recorded_without_values(
+            before in any_fields(),
+            after in any_fields(),
+        ) {
+            let of = |withheld: &AuditFields| AuditedObject {
+                withheld: withheld.clone(),
+                ..AuditedObject::default()
+            };
             let changes = difference(Some(&of(&before)), Some(&of(&after))).unwrap_or_default();
-            prop_assert!(changes.iter().all(|change| change.before.is_null() && change.after.is_null()));
-            let differs = |name: &String| before.get(name).filter(|value| !is_empty(value)) != after.get(name).filter(|value| !is_empty(value));
-            let expected: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).filter(|name| differs(name)).collect();
-            prop_assert_eq!(changes.iter().map(|change| &change.field).collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
+            prop_assert!(
+                changes
+                    .iter()
+                    .all(|change| change.before.is_null() && change.after.is_null())
+            );
+            let differs = |name: &String| {
+                before.get(name).filter(|value| !is_empty(value))
+                    != after.get(name).filter(|value| !is_empty(value))
+            };
+            let expected: std::collections::BTreeSet<&String> = before
+                .keys()
+                .chain(after.keys())
+                .filter(|name| differs(name))
+                .collect();
+            prop_assert_eq!(
+                changes
+                    .iter()
+                    .map(|change| &change.field)
+                    .collect::<Vec<_>>(),
+                expected.into_iter().collect::<Vec<_>>()
+            );
             let created_changes = created(before.iter(), &json!({}), &[]);
             prop_assert!(created_changes.iter().all(|change| change.after.is_null()));
         }
 
         #[test]
-        fn recorded_changes_are_bounded_in_number_and_size(changes in prop::collection::vec(("[a-z]{1,9}", any_value(), any_value()), 0..130)) {
+        fn recorded_changes_are_bounded_in_number_and_size(
+            changes in prop::collection::vec(("[a-z]{1,9}", any_value(), any_value()), 0..130),
+        ) {
             let count = changes.len();
-            let changes = changes.into_iter().map(|(field, before, after)| Change { field, before, after }).collect::<Vec<_>>();
+            let changes = changes
+                .into_iter()
+                .map(|(field, before, after)| Change {
+                    field,
+                    before,
+                    after,
+                })
+                .collect::<Vec<_>>();
             let result = bounded(changes.clone());
-            prop_assert!(result.len() <= MAX_CHANGES + 1 && serde_json::to_string(&result).unwrap().len() < 2 * MAX_BYTES);
+            prop_assert!(
+                result.len() <= MAX_CHANGES + 1
+                    && serde_json::to_string(&result).unwrap().len() < 2 * MAX_BYTES
+            );
             let is_cut = result.last().is_some_and(|last| last.field == REST);
             prop_assert_eq!(result.len() - usize::from(is_cut) == count, !is_cut);
-            for (result, whole) in result.iter().zip(&changes).filter(|(result, _)| result.field != REST) {
+            for (result, whole) in result
+                .iter()
+                .zip(&changes)
+                .filter(|(result, _)| result.field != REST)
+            {
                 if length(&whole.before) <= MAX_VALUE_BYTES {
                     prop_assert_eq!(&result.before, &whole.before);
                 }

@@ -24,14 +24,16 @@ const MAX_NAME_LENGTH: usize = 200;
 
 store::statements! {
     /// Adds a row to the audit log.
-    INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
+    INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc,
+        actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     /// Reads the name of the app that acts for a member. Apps are not rows of an organization. The
     /// condition on `?1` is always true; it exists because every statement must use the
     /// organization.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
     /// Lists rows with a time of `?1` or earlier, oldest first.
-    OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at limit ?2";
+    OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at
+        limit ?2";
     /// Removes the rows of one organization that `OLD` has listed.
     REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
 }

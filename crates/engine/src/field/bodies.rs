@@ -76,13 +76,17 @@ impl<T: Creatable> JsonSchema for Update<T> {
         let mut schema = schemars::json_schema!({
             "type": "object",
             "properties": {
-                "id": { "type": "string", "format": "uuid", "description": "Id of what is changed, as lists and creates give it." },
+                "id": {
+                    "type": "string",
+                    "format": "uuid",
+                    "description": "Id of what is changed, as lists and creates give it.",
+                },
                 "data": data,
                 "expectedUpdatedAt": {
                     "type": ["string", "null"],
                     "format": "date-time",
-                    "description": "The `updatedAt` that this was made against: 409 when it is another by now. \
-                        Null or left out: the change overwrites whatever is there.",
+                    "description": "The `updatedAt` that this was made against: 409 when it is \
+                        another by now. Null or left out: the change overwrites whatever is there.",
                 },
             },
             "required": ["id", "data"],

@@ -452,7 +452,11 @@ impl Operation {
             (self.paging, schema.get_mut("properties"))
         {
             let limit = json!({
-                "type": "integer", "minimum": 1, "maximum": limits.max, "default": limits.default, PAGE_SIZE: true,
+                "type": "integer",
+                "minimum": 1,
+                "maximum": limits.max,
+                "default": limits.default,
+                PAGE_SIZE: true,
                 "description": "Items of the page at the most; a number out of range is refused.",
             });
             let offset = json!({

@@ -104,12 +104,24 @@ mod tests {
 
     #[test]
     fn alternatives_of_constants_become_one_enumeration() {
-        let mut schema = json!({ "anyOf": [{
-            "description": "How it went.",
-            "oneOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "string", "const": "c", "description": "Well." }],
-        }, { "type": "null" }] });
+        let mut schema = json!({
+            "anyOf": [
+                {
+                    "description": "How it went.",
+                    "oneOf": [
+                        { "type": "string", "enum": ["a", "b"] },
+                        { "type": "string", "const": "c", "description": "Well." },
+                    ],
+                },
+                { "type": "null" },
+            ],
+        });
         simplify(&mut schema);
-        let expected = json!({ "type": "string", "enum": ["a", "b", "c"], "description": "How it went. `c`: Well." });
+        let expected = json!({
+            "type": "string",
+            "enum": ["a", "b", "c"],
+            "description": "How it went. `c`: Well.",
+        });
         assert_eq!(schema["anyOf"][0], expected);
         let mut schema_of_shapes = json!({ "oneOf": [{ "const": 1 }, { "type": "object" }] });
         simplify(&mut schema_of_shapes);

@@ -69,12 +69,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_compressed_text_decompresses_with_any_ending(text in prop::collection::vec(any::<u8>(), 0..5_000), ends in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..4)) {
+        fn a_compressed_text_decompresses_with_any_ending(
+            text in prop::collection::vec(any::<u8>(), 0..5_000),
+            ends in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..4),
+        ) {
             let prefix = CompressedPrefix::new(&text);
             for end in ends {
                 let member = prefix.gzip(&end).concat();
                 let mut read = Vec::new();
-                flate2::read::GzDecoder::new(&member[..]).read_to_end(&mut read).unwrap();
+                flate2::read::GzDecoder::new(&member[..])
+                    .read_to_end(&mut read)
+                    .unwrap();
                 prop_assert_eq!(read, [text.clone(), end].concat());
             }
         }

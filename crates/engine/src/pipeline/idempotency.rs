@@ -41,15 +41,21 @@ store::statements! {
     RECORDED = "select fingerprint, status, body, completed_at from idempotency_record
         where organization_id = ?1 and credential = ?2 and key = ?3";
     /// Records a response. Replaces an expired record.
-    RECORD = "insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
+    RECORD = "insert into idempotency_record
+        (organization_id, credential, key, fingerprint, status, body, completed_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-        on conflict (organization_id, credential, key) do update set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body, completed_at = excluded.completed_at";
+        on conflict (organization_id, credential, key) do update
+        set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
+        completed_at = excluded.completed_at";
     /// Removes the record of a key whose response is not known yet.
-    RELEASE = "delete from idempotency_record where organization_id = ?1 and credential = ?2 and key = ?3 and status = 0";
+    RELEASE = "delete from idempotency_record where organization_id = ?1 and credential = ?2
+        and key = ?3 and status = 0";
     /// Lists expired records.
-    EXPIRED = "select organization_id, credential, key from idempotency_record where completed_at <= ?1 order by completed_at limit ?2";
+    EXPIRED = "select organization_id, credential, key from idempotency_record
+        where completed_at <= ?1 order by completed_at limit ?2";
     /// Removes expired records of an organization, by their credentials and keys.
-    REMOVE = "delete from idempotency_record where organization_id = ?1 and credential = any(?2) and key = any(?3) and completed_at <= ?4";
+    REMOVE = "delete from idempotency_record where organization_id = ?1 and credential = any(?2)
+        and key = any(?3) and completed_at <= ?4";
 }
 
 /// The key of a request, with a fingerprint of the request.

@@ -507,12 +507,17 @@ mod tests {
         /// Any number of senders use all the bytes that they may. There is still space for one more
         /// sender.
         #[test]
-        fn senders_always_leave_memory_for_another_sender(greedy in 1..12_usize, bytes in 1..2_000_u64) {
+        fn senders_always_leave_memory_for_another_sender(
+            greedy in 1..12_usize,
+            bytes in 1..2_000_u64,
+        ) {
             let limit = 50_000_000;
             let mut used = vec![0; greedy];
             loop {
                 let all: u64 = used.iter().sum();
-                let Some(own) = used.iter_mut().find(|own| has_space(**own, all, limit)) else { break };
+                let Some(own) = used.iter_mut().find(|own| has_space(**own, all, limit)) else {
+                    break;
+                };
                 *own += bytes;
             }
             prop_assert!(has_space(0, used.iter().sum(), limit));

@@ -307,20 +307,34 @@ mod tests {
         /// There is still space for one more share. If shares reserve space alternately, each uses
         /// about as many bytes as are free.
         #[test]
-        fn shares_always_leave_buffer_space_for_another_share(greedy in 1..12_usize, bytes in 1..2_000_u64, take_turns: bool) {
+        fn shares_always_leave_buffer_space_for_another_share(
+            greedy in 1..12_usize,
+            bytes in 1..2_000_u64,
+            take_turns: bool,
+        ) {
             let limit = 50_000_000;
             let mut used = vec![0; greedy];
             loop {
                 let all: u64 = used.iter().sum();
                 let mut with_space = used.iter_mut().filter(|own| has_space(**own, all, limit));
-                let next = if take_turns { with_space.min() } else { with_space.next() };
+                let next = if take_turns {
+                    with_space.min()
+                } else {
+                    with_space.next()
+                };
                 let Some(own) = next else { break };
                 *own += bytes;
             }
             let free = limit - used.iter().sum::<u64>();
             prop_assert!(has_space(0, limit - free, limit));
             if take_turns {
-                prop_assert!(used.iter().all(|own| own.abs_diff(free) <= (greedy as u64 + 1) * bytes), "{} free beside {:?}", free, used);
+                prop_assert!(
+                    used.iter()
+                        .all(|own| own.abs_diff(free) <= (greedy as u64 + 1) * bytes),
+                    "{} free beside {:?}",
+                    free,
+                    used
+                );
             }
         }
     }

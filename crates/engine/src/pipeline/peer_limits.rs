@@ -141,17 +141,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_window_exceeds_the_limit_of_an_address(mut times in prop::collection::vec((0_u64..20_000, 0_u8..3), 0..200)) {
+        fn no_window_exceeds_the_limit_of_an_address(
+            mut times in prop::collection::vec((0_u64..20_000, 0_u8..3), 0..200),
+        ) {
             times.sort_unstable();
             let limits = PeerLimits::new(20, HOUR);
             let mut accepted = Vec::new();
             for (second, host) in times {
-                if limits.take(v4(1, host), Duration::from_secs(second)).is_ok() {
+                if limits
+                    .take(v4(1, host), Duration::from_secs(second))
+                    .is_ok()
+                {
                     accepted.push((second, host));
                 }
             }
             for (second, host) in &accepted {
-                let within = accepted.iter().filter(|(other, of)| of == host && other <= second && second - other < 3_600).count();
+                let within = accepted
+                    .iter()
+                    .filter(|(other, of)| of == host && other <= second && second - other < 3_600)
+                    .count();
                 prop_assert!(within <= 20);
             }
         }

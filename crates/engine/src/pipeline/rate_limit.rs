@@ -348,7 +348,11 @@ mod tests {
         /// Checks the definition: a request is accepted if and only if each window contains fewer
         /// accepted requests than its limit.
         #[test]
-        fn rate_limits_agree_with_counted_requests(delays in prop::collection::vec(0..5_000_u64, 1..200), per_minute in 0..20_u32, per_second in 0..5_u32) {
+        fn rate_limits_agree_with_counted_requests(
+            delays in prop::collection::vec(0..5_000_u64, 1..200),
+            per_minute in 0..20_u32,
+            per_second in 0..5_u32,
+        ) {
             prop_assume!(per_minute + per_second > 0);
             let limits = RateLimits::new(per_minute, per_second);
             let (mut time, mut accepted) = (0, Vec::<u64>::new());
@@ -356,7 +360,12 @@ mod tests {
                 time += delay;
                 let (elapsed, now) = at(time);
                 let quota = limits.take(owner(0), elapsed, now).unwrap();
-                let within = |window: u64| accepted.iter().filter(|accepted_at| time - **accepted_at < window).count();
+                let within = |window: u64| {
+                    accepted
+                        .iter()
+                        .filter(|accepted_at| time - **accepted_at < window)
+                        .count()
+                };
                 let fits = |limit: u32, window| limit == 0 || within(window) < limit as usize;
                 let expected = fits(per_minute, 60_000) && fits(per_second, 1_000);
                 prop_assert_eq!(quota.retry_after.is_none(), expected);

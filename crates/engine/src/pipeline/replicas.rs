@@ -20,7 +20,8 @@ use crate::stage;
 
 store::statements! {
     /// Reads the revisions of an organization.
-    STATE = "select revision, stream_revision from organization where id = ?1 and erased_at is null";
+    STATE = "select revision, stream_revision from organization where id = ?1 and erased_at is \
+        null";
 }
 
 /// The metric's label for a read that the replica has answered.

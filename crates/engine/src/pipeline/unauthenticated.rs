@@ -112,12 +112,16 @@ async fn reason_of_token(
     match required {
         RequiredCredential::PlatformKey if is_of_organization => (
             ELSEWHERE,
-            "API keys and access tokens are for /api/v1 and /mcp; this interface takes the platform key.".into(),
+            "API keys and access tokens are for /api/v1 and /mcp; this interface takes the \
+                platform key."
+                .into(),
         ),
         RequiredCredential::PlatformKey => (UNKNOWN, "The platform key is unknown.".into()),
         RequiredCredential::Token(_) if is_platform_key(service, token) => (
             ELSEWHERE,
-            "The platform key is for /platform/v1; send an API key (sk_…) or an access token (at_…).".into(),
+            "The platform key is for /platform/v1; send an API key (sk_…) or an access token \
+                (at_…)."
+                .into(),
         ),
         RequiredCredential::Token(_) if !is_of_organization => (
             UNKNOWN,
@@ -125,9 +129,10 @@ async fn reason_of_token(
         ),
         RequiredCredential::Token(resource) => match find_even_expired(service, token).await {
             Some((Some(identified), _)) => reason_of_caller(&identified, resource),
-            Some((None, Some(revoked_at))) => {
-                (REVOKED, format!("The API key was revoked at {revoked_at:.0}."))
-            }
+            Some((None, Some(revoked_at))) => (
+                REVOKED,
+                format!("The API key was revoked at {revoked_at:.0}."),
+            ),
             Some((None, None)) | None => (UNKNOWN, UNKNOWN_TOKEN.into()),
         },
     }

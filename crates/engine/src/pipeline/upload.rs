@@ -70,7 +70,8 @@ impl StoredFile {
         let Self { files, key } = self;
         tokio::spawn(async move {
             if let Err(error) = files.delete(&key).await {
-                tracing::warn!(%error, "could not delete the file of a refused request; the next sweep deletes it");
+                tracing::warn!(%error, "could not delete the file of a refused request; the next \
+                    sweep deletes it");
             }
         });
     }
@@ -497,7 +498,8 @@ mod tests {
 
     fn part(name: &str, content: &str) -> String {
         format!(
-            "--b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"../n.txt\"\r\n\r\n{content}\r\n"
+            "--b\r\nContent-Disposition: form-data; name=\"{name}\"; \
+                filename=\"../n.txt\"\r\n\r\n{content}\r\n"
         )
     }
 
@@ -527,7 +529,13 @@ mod tests {
         let (read, file_count) = read(Body::from(body)).await;
         let (fields, found_issues) = read.unwrap();
         let digest = URL_SAFE_NO_PAD.encode(Sha256::digest("note of mine"));
-        let file = serde_json::json!({ "key": "a/1", "name": "n.txt", "contentType": "text/note", "size": 12, "digest": digest });
+        let file = serde_json::json!({
+            "key": "a/1",
+            "name": "n.txt",
+            "contentType": "text/note",
+            "size": 12,
+            "digest": digest,
+        });
         assert_eq!(
             (Value::Object(fields), found_issues.len(), file_count),
             (

@@ -204,7 +204,10 @@ mod tests {
         #[test]
         fn what_the_proxy_appends_counts(sent in "[ -~]{0,60}") {
             let line = format!("{sent}, 203.0.113.7");
-            prop_assert_eq!(client("10.0.0.1", &[("x-forwarded-for", &line)]), "203.0.113.7");
+            prop_assert_eq!(
+                client("10.0.0.1", &[("x-forwarded-for", &line)]),
+                "203.0.113.7"
+            );
         }
 
         #[test]

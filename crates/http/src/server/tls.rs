@@ -34,8 +34,8 @@ const MAX_FILE_SIZE: u64 = 1 << 20;
 /// closed.
 const MAX_DISCARDED: usize = 64 << 10;
 /// The response to a client that uses HTTP without TLS.
-const TLS_REQUIRED: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\r\n\
-This port speaks https.\n";
+const TLS_REQUIRED: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: \
+    text/plain\r\ncontent-length: 24\r\n\r\nThis port speaks https.\n";
 
 /// The certificate for clients, and its source.
 pub struct Tls {
@@ -56,7 +56,8 @@ impl Tls {
     pub fn open(certificate: &Path, key: &Path, now: Timestamp) -> Result<Self, String> {
         let pair = Pair::read(certificate, key)?;
         if !pair.is_valid(now) {
-            tracing::warn!(not_before = %pair.not_before, not_after = %pair.not_after, "the TLS certificate is not valid now; clients may refuse to connect");
+            tracing::warn!(not_before = %pair.not_before, not_after = %pair.not_after, "the TLS \
+                certificate is not valid now; clients may refuse to connect");
         }
         publish_expiry(pair.not_after);
         Ok(Self {

@@ -61,8 +61,9 @@ Scalar.createApiReference("#app", {
 
 /// The content security policy: nothing from other hosts. Inline styles are allowed, because the
 /// script that shows the API reference creates them.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
-    font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' \
+    blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The cache policies: browsers revalidate the small page each time, and cache the scripts for a
 /// day.

@@ -143,7 +143,8 @@ impl Metrics {
         let refused = service.incoming.refused();
         let _ = writeln!(
             text,
-            "# HELP {name} Requests refused because the memory for request bodies was full.\n# TYPE {name} counter\n{name} {refused}"
+            "# HELP {name} Requests refused because the memory for request bodies was full.\n# \
+                TYPE {name} counter\n{name} {refused}"
         );
         let WaitTotals { count, time } = service.store.wait_totals();
         let name = "vestibule_database_wait_seconds";
@@ -168,12 +169,14 @@ impl Metrics {
             ),
             (
                 "vestibule_kept_answers_refusals_total",
-                "Answers not cached because they were too large or requested less often than others.",
+                "Answers not cached because they were too large or requested less often than \
+                    others.",
                 cache.refusals,
             ),
             (
                 "vestibule_database_connections_given_up_total",
-                "Database connections closed because they were silent, lost, or led to a read-only server.",
+                "Database connections closed because they were silent, lost, or led to a read-only \
+                    server.",
                 service.store.dropped_connections(),
             ),
             (

@@ -87,8 +87,15 @@ pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value 
             .find(|(name, _)| *name == subject)
             .map(|(_, description)| *description)
     };
-    let tags: Vec<Value> =
-        subjects.iter().map(|subject| json!({ "name": tag(subject), "description": description_of(subject).unwrap_or_default() })).collect();
+    let tags: Vec<Value> = subjects
+        .iter()
+        .map(|subject| {
+            json!({
+                "name": tag(subject),
+                "description": description_of(subject).unwrap_or_default(),
+            })
+        })
+        .collect();
     let mut document = json!({
         "openapi": "3.1.0",
         "info": {
@@ -442,16 +449,19 @@ impl OperationSchemas {
         if let Some(file) = operation.file {
             // The file is a part of a multipart form: raw bytes of any type.
             schema["properties"][file.field] = json!({
-                "type": "string", "contentMediaType": "application/octet-stream",
+                "type": "string",
+                "contentMediaType": "application/octet-stream",
                 "description": format!("The file: {}, at most {} MiB.", file.kinds, file.max_bytes >> 20),
             });
-            return Some(
-                json!({ "required": true, "content": { "multipart/form-data": { "schema": schema } } }),
-            );
+            return Some(json!({
+                "required": true,
+                "content": { "multipart/form-data": { "schema": schema } },
+            }));
         }
-        Some(
-            json!({ "required": is_required, "content": { "application/json": { "schema": schema, "example": example } } }),
-        )
+        Some(json!({
+            "required": is_required,
+            "content": { "application/json": { "schema": schema, "example": example } },
+        }))
     }
 
     fn responses(&self, schemas: &Map<String, Value>) -> Value {
@@ -504,7 +514,11 @@ impl OperationSchemas {
         let mut meta = json!({ "requestId": example::ID });
         let mut meta_schema = "Meta";
         if let Some(limits) = operation.paging {
-            meta["pagination"] = json!({ "limit": limits.default, "offset": 0, "total": data.as_array().map_or(0, Vec::len) });
+            meta["pagination"] = json!({
+                "limit": limits.default,
+                "offset": 0,
+                "total": data.as_array().map_or(0, Vec::len),
+            });
             meta_schema = "PageMeta";
         }
         let schema = json!({
@@ -515,7 +529,9 @@ impl OperationSchemas {
         json!({
             "description": if operation.status == 201 { "Created." } else { "Done." },
             "headers": components::header_references(&headers),
-            "content": { "application/json": { "schema": schema, "example": { "data": data, "meta": meta } } },
+            "content": {
+                "application/json": { "schema": schema, "example": { "data": data, "meta": meta } },
+            },
         })
     }
 }

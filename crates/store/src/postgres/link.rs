@@ -291,7 +291,8 @@ fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
             ) => {}
             Some(("sslmode", other)) => {
                 return Err(Error::Configuration(format!(
-                    "sslmode={other} is not supported; use disable, allow, prefer, require, verify-ca or verify-full"
+                    "sslmode={other} is not supported; use disable, allow, prefer, require, \
+                        verify-ca or verify-full"
                 )));
             }
             Some(("target_session_attrs", other)) => {

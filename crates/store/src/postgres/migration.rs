@@ -35,10 +35,12 @@ const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
 /// The error for a pooler in transaction mode, through which a migration is impossible.
-pub(super) const POOLER_REFUSAL: &str = "it is behind a pooler that pools by transaction, and a migration needs a lock of its own \
-    session: set --database-url, or --database-direct-url beside it, to the address of the server itself";
+pub(super) const POOLER_REFUSAL: &str = "it is behind a pooler that pools by transaction, and a \
+    migration needs a lock of its own session: set --database-url, or --database-direct-url beside \
+    it, to the address of the server itself";
 /// Query for the applied migrations.
-const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' order by version), '') from refinery_schema_history";
+const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' order by version), \
+    '') from refinery_schema_history";
 
 /// Fails if the database lacks some of these migrations, or has migrations unknown to this program.
 /// Blocks.
@@ -70,8 +72,9 @@ pub(super) fn assert_migrated(link: &mut Link, migrations: &refinery_core::Runne
     }
     if applied.len() < program_migrations.len() {
         return Err(Error::Configuration(
-            "its schema is of an older version of this program, and cannot be migrated through a pooler that pools by transaction: \
-             first run vestibule migrate with the address of the server itself, or set that as --database-direct-url"
+            "its schema is of an older version of this program, and cannot be migrated through a \
+                pooler that pools by transaction: first run vestibule migrate with the address of \
+                the server itself, or set that as --database-direct-url"
                 .into(),
         ));
     }

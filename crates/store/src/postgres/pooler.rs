@@ -63,7 +63,8 @@ impl Pooling {
     /// each statement only once, for any number of keys. On a distributed database the server must
     /// plan at each execution, because the keys determine which servers run the query.
     pub(super) fn session_for_checks(self, is_sharded: bool) -> Option<&'static str> {
-        let generic_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set plan_cache_mode = force_generic_plan";
+        let generic_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set \
+            plan_cache_mode = force_generic_plan";
         let custom_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
         self.choose(
             Some(if is_sharded {

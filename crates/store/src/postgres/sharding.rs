@@ -32,7 +32,8 @@ pub struct Sharding {
 const IS_SHARDED: &str = "select 1 from pg_dist_partition limit 1";
 const HAS_EXTENSION: &str = "select 1 from pg_extension where extname = 'citus'";
 /// Query for the number of servers that store distributed rows, without the coordinator.
-const WORKERS: &str = "select count(*) from pg_dist_node where groupid <> 0 and isactive and shouldhaveshards and noderole = 'primary'";
+const WORKERS: &str = "select count(*) from pg_dist_node where groupid <> 0 and isactive and \
+    shouldhaveshards and noderole = 'primary'";
 /// Setting for a transaction that changes a copied table and a sharded table. Citus refuses to do
 /// both in parallel.
 const SEQUENTIAL_CHANGES: &str = "citus.multi_shard_modify_mode = 'sequential'";
@@ -73,8 +74,9 @@ impl Tables {
         }
         (!self.distributed.is_empty() && !self.local.is_empty()).then(|| {
             format!(
-                "only a part of the database is distributed over several servers: {} are on this server only, so a crash could keep a part of \
-                 a write; stop every node and run `vestibule migrate --citus`",
+                "only a part of the database is distributed over several servers: {} are on this \
+                    server only, so a crash could keep a part of a write; stop every node and run \
+                    `vestibule migrate --citus`",
                 self.local.join(", ")
             )
         })
@@ -108,17 +110,16 @@ fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables
         copied,
     } = sharding;
     let copied = sql_array(copied.iter());
-    let all = format!(
-        "select string_agg(t.name || '=' || case when p.logicalrelid is null then '-'
+    let all = format!("select string_agg(t.name || '=' || case when p.logicalrelid is null then '-'
             when t.name = any({copied}) then case when p.partmethod = 'n' and p.repmodel = 't' then '+' else '!' end
-            when p.partmethod = 'h' and column_to_column_name(p.logicalrelid, p.partkey) = case when t.name = '{root}' then '{key}' else '{column}' end
+            when p.partmethod = 'h' and column_to_column_name(p.logicalrelid,
+                p.partkey) = case when t.name = '{root}' then '{key}' else '{column}' end
                 and p.colocationid = (select r.colocationid from pg_dist_partition r where r.logicalrelid = '{root}'::regclass) then '+'
             else '!' end, ',' order by t.name)
         from (select c.oid, c.relname::text as name from pg_class c where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
             and (c.relname = '{root}' or c.relname = any({copied}) or exists (select 1 from pg_attribute a
                 where a.attrelid = c.oid and a.attname = '{column}' and not a.attisdropped))) t
-        left join pg_dist_partition p on p.logicalrelid = t.oid"
-    );
+        left join pg_dist_partition p on p.logicalrelid = t.oid");
     Ok(Tables::read(&link.scalar(until, &all)?.unwrap_or_default()))
 }
 
@@ -142,7 +143,8 @@ pub(crate) fn distribute(
     migration::migrate(&mut link, migrations, Some(sharding))?;
     if !has_extension(&mut link, until)? {
         return refuse(
-            "Citus is not installed in this database: run `create extension citus` in it on every server",
+            "Citus is not installed in this database: run `create extension citus` in it on every \
+                server",
         );
     }
     if link
@@ -210,7 +212,8 @@ fn statements(
     let among = format!("any({}::regclass[])", sql_array(local.iter()));
     let mut references = |form: &str| {
         let each = format!(
-            "select string_agg({form}, chr(10) order by conname) from pg_constraint where contype = 'f' and conparentid = 0
+            "select string_agg({form},
+            chr(10) order by conname) from pg_constraint where contype = 'f' and conparentid = 0
                 and (conrelid = {among} or confrelid = {among})"
         );
         let rows = link.scalar(until, &each).map(Option::unwrap_or_default);
@@ -219,7 +222,8 @@ fn statements(
     let dropped =
         references("format('alter table %s drop constraint %I', conrelid::regclass, conname)")?;
     let added = references(
-        "format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid))",
+        "format('alter table %s add constraint %I %s', conrelid::regclass, conname, \
+            pg_get_constraintdef(oid))",
     )?;
     let settings = link.scalar(
         until,

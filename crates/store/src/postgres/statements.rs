@@ -186,9 +186,8 @@ fn types_of(link: &mut Link, until: Instant, text: &str) -> Result<Vec<Type>, Fa
         NEXT.fetch_add(1, Ordering::Relaxed)
     );
     let query = format!(
-        "prepare {name} as {text}; \
-         select array_to_string(parameter_types::oid[], ' ') from pg_prepared_statements where name = '{name}'; \
-         deallocate {name}"
+        "prepare {name} as {text}; select array_to_string(parameter_types::oid[], ' ') from \
+            pg_prepared_statements where name = '{name}'; deallocate {name}"
     );
     let oids = link.scalar(until, &query)?.unwrap_or_default();
     Ok(oids

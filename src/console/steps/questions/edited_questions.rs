@@ -465,7 +465,14 @@ mod tests {
         let options: Vec<Value> = (0..options)
             .map(|number| json!({ "id": id(1_000 + number), "nameMlTextId": id(2_000) }))
             .collect();
-        let question = json!({ "id": id(1 + number), "kind": "multi_select", "textMlTextId": id(3_000), "isRequired": true, "options": options, "conditions": [] });
+        let question = json!({
+            "id": id(1 + number),
+            "kind": "multi_select",
+            "textMlTextId": id(3_000),
+            "isRequired": true,
+            "options": options,
+            "conditions": [],
+        });
         EditedQuestion::stored(
             &question,
             &HashMap::from([
@@ -498,7 +505,10 @@ mod tests {
     #[test]
     fn the_options_of_the_server_take_flags() {
         let id = |id: u128| Uuid::from_u128(id).to_string();
-        let options = json!([{ "id": id(2), "answer": "yes", "isFlagged": true }, { "id": id(3), "answer": "no" }]);
+        let options = json!([
+            { "id": id(2), "answer": "yes", "isFlagged": true },
+            { "id": id(3), "answer": "no" },
+        ]);
         let known = [EditedQuestion::stored(
             &json!({ "id": id(1), "kind": "yes_no", "textMlTextId": id(4), "options": options }),
             &HashMap::new(),

@@ -693,7 +693,12 @@ async fn written(
             .iter()
             .filter_map(|key| condition(&questions[..number], key))
             .collect();
-        let mut body = json!({ "kind": question.kind, "textMlTextId": text, "isRequired": question.is_required, "conditions": conditions });
+        let mut body = json!({
+            "kind": question.kind,
+            "textMlTextId": text,
+            "isRequired": question.is_required,
+            "conditions": conditions,
+        });
         if question.is_written() || question.has_own_options() {
             body["options"] = options.into();
         }

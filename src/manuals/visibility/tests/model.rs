@@ -316,21 +316,41 @@ proptest! {
     /// Compares `decide` with the simple implementation (rules: manuals#visibility), at any time
     /// and at the times at which the decision changes.
     #[test]
-    fn visibility_agrees_with_the_contract(rules in some_rules(), stay in some_stay(), hours in -100..400_i64) {
-        let at = naive_timestamp(&stay.zone, stay.check_in.to_datetime(Time::midnight())) + SignedDuration::from_hours(hours);
+    fn visibility_agrees_with_the_contract(
+        rules in some_rules(),
+        stay in some_stay(),
+        hours in -100..400_i64,
+    ) {
+        let at = naive_timestamp(&stay.zone, stay.check_in.to_datetime(Time::midnight()))
+            + SignedDuration::from_hours(hours);
         let mut timestamps = vec![at];
         for rule in &rules {
             if let VisibilityRule::RelativeDate(rule) = rule {
                 let (start, end) = naive_bounds(rule, &stay);
-                timestamps.extend(start.into_iter().chain(end).flat_map(|bound| [bound, bound - SignedDuration::from_nanos(1)]));
+                timestamps.extend(
+                    start
+                        .into_iter()
+                        .chain(end)
+                        .flat_map(|bound| [bound, bound - SignedDuration::from_nanos(1)]),
+                );
             }
         }
         let mut ordered = rules.clone();
-        ordered.sort_by_key(|rule| RuleCategory::VARIANTS.iter().position(|category| *category == rule.category()));
+        ordered.sort_by_key(|rule| {
+            RuleCategory::VARIANTS
+                .iter()
+                .position(|category| *category == rule.category())
+        });
         for at in timestamps {
             let visibility = decide(&rules, &stay, at);
             let hiding = ordered.iter().find(|rule| !naively_holds(rule, &stay, at));
-            prop_assert_eq!(category_of(&visibility), hiding.map(VisibilityRule::category), "{:?} at {}", visibility, at);
+            prop_assert_eq!(
+                category_of(&visibility),
+                hiding.map(VisibilityRule::category),
+                "{:?} at {}",
+                visibility,
+                at
+            );
             prop_assert_eq!(visibility.is_shown(), hiding.is_none());
         }
     }

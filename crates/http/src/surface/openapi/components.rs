@@ -45,21 +45,24 @@ pub(super) fn parameters(surface: Surface) -> Value {
             "name": "Idempotency-Key",
             "in": "header",
             "required": false,
-            "description": "Makes a retry safe: the same key with the same request is answered with the first answer, for 24 hours.",
+            "description": "Makes a retry safe: the same key with the same request is answered \
+                with the first answer, for 24 hours.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
         },
         "IfMatch": {
             "name": "If-Match",
             "in": "header",
             "required": false,
-            "description": "The `ETag` of the resource's read by id: 409 unless the resource is still in that state.",
+            "description": "The `ETag` of the resource's read by id: 409 unless the resource is \
+                still in that state.",
             "schema": { "type": "string" },
         },
         "IfNoneMatch": {
             "name": "If-None-Match",
             "in": "header",
             "required": false,
-            "description": "The `ETag` of an answer that the caller has: 304 as long as it would be the same.",
+            "description": "The `ETag` of an answer that the caller has: 304 as long as it would \
+                be the same.",
             "schema": { "type": "string" },
         },
     });
@@ -74,26 +77,37 @@ pub(super) fn parameters(surface: Surface) -> Value {
 
 /// Returns the component section `headers`: the headers that responses of an interface may have.
 pub(super) fn headers(surface: Surface) -> Value {
-    let number = |description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } });
+    let number = |description: &str| {
+        json!({
+            "description": description,
+            "schema": { "type": "integer", "minimum": 0 },
+        })
+    };
     let mut headers = json!({
         "X-Request-Id": {
-            "description": "Unique per request. On a replay it differs from `meta.requestId`, which is the first request's.",
+            "description": "Unique per request. On a replay it differs from `meta.requestId`, \
+                which is the first request's.",
             "schema": { "type": "string", "format": "uuid" },
         },
         "X-RateLimit-Limit": number("Requests that are accepted in a rolling minute."),
         "X-RateLimit-Remaining": number("Requests that would still be accepted now."),
-        "X-RateLimit-Reset": number("When the oldest counted request leaves the window, in Unix seconds."),
+        "X-RateLimit-Reset": number("When the oldest counted request leaves the window, in Unix \
+            seconds."),
         "Idempotency-Replayed": {
-            "description": "Only on the answer of an earlier request with the same Idempotency-Key.",
+            "description": "Only on the answer of an earlier request with the same \
+                Idempotency-Key.",
             "schema": { "type": "string", "const": "true" },
         },
         "Retry-After": number("Whole seconds to wait before the next attempt."),
         "WWW-Authenticate": {
-            "description": "Where to get a token: `Bearer resource_metadata=\"…\"` names the metadata of this interface (RFC 9728). `error=\"invalid_token\"` stands there where a token was sent.",
+            "description": "Where to get a token: `Bearer resource_metadata=\"…\"` names the \
+                metadata of this interface (RFC 9728). `error=\"invalid_token\"` stands there \
+                where a token was sent.",
             "schema": { "type": "string" },
         },
         "ETag": {
-            "description": "Names the state of what is answered: the same for the same data, whatever `meta.requestId` is.",
+            "description": "Names the state of what is answered: the same for the same data, \
+                whatever `meta.requestId` is.",
             "schema": { "type": "string" },
         },
     });
@@ -145,7 +159,11 @@ fn refusals(surface: Surface) -> Map<String, Value> {
     for kind in error_kinds(surface) {
         let (_, _, code, message) = kind.row();
         let response = responses.entry(refusal_name(kind)).or_insert_with(|| {
-            let mut headers = if kind == ErrorKind::Authentication { vec!["X-Request-Id"] } else { common_headers(surface) };
+            let mut headers = if kind == ErrorKind::Authentication {
+                vec!["X-Request-Id"]
+            } else {
+                common_headers(surface)
+            };
             if matches!(kind, ErrorKind::RateLimit | ErrorKind::Unavailable) {
                 headers.push("Retry-After");
             }
@@ -155,7 +173,9 @@ fn refusals(surface: Surface) -> Map<String, Value> {
             json!({
                 "description": message,
                 "headers": header_references(&headers),
-                "content": { "application/json": { "schema": reference("schemas", "Error"), "examples": {} } },
+                "content": {
+                    "application/json": { "schema": reference("schemas", "Error"), "examples": {} },
+                },
             })
         });
         let error = match kind {
@@ -184,12 +204,19 @@ pub(super) fn envelope_schemas(surface: Surface) -> Map<String, Value> {
         "Warnings": {
             "type": "array",
             "maxItems": 10,
-            "description": "What was accepted and may not be meant, such as a misspelt parameter, or HTML that guests do not see; absent where there is nothing.",
+            "description": "What was accepted and may not be meant, such as a misspelt parameter, \
+                or HTML that guests do not see; absent where there is nothing.",
             "items": {
                 "type": "object",
                 "properties": {
-                    "parameter": { "type": "string", "description": "Name of the query parameter; absent for a field." },
-                    "field": { "type": "string", "description": "Name of the field of the request; absent for a parameter." },
+                    "parameter": {
+                        "type": "string",
+                        "description": "Name of the query parameter; absent for a field.",
+                    },
+                    "field": {
+                        "type": "string",
+                        "description": "Name of the field of the request; absent for a parameter.",
+                    },
                     "message": { "type": "string", "description": "What there is to say of it." },
                 },
                 "required": ["message"],
@@ -228,15 +255,36 @@ pub(super) fn envelope_schemas(surface: Surface) -> Map<String, Value> {
                 "error": {
                     "type": "object",
                     "properties": {
-                        "type": { "type": "string", "enum": types, "description": "The category, fixed by the status." },
-                        "code": { "type": "string", "description": "The specific error in UPPER_SNAKE_CASE." },
-                        "message": { "type": "string", "description": "For people; wording may change." },
+                        "type": {
+                            "type": "string",
+                            "enum": types,
+                            "description": "The category, fixed by the status.",
+                        },
+                        "code": {
+                            "type": "string",
+                            "description": "The specific error in UPPER_SNAKE_CASE.",
+                        },
+                        "message": {
+                            "type": "string",
+                            "description": "For people; wording may change.",
+                        },
                         "details": {
                             "type": "object",
                             "properties": {
-                                "issues": { "type": "array", "items": reference("schemas", "Issue"), "maxItems": MAX_ISSUES },
-                                "more": { "type": "integer", "minimum": 1, "description": "How many issues there are besides." },
-                                "key": { "type": "string", "description": "The machine key of a business reason." },
+                                "issues": {
+                                    "type": "array",
+                                    "items": reference("schemas", "Issue"),
+                                    "maxItems": MAX_ISSUES,
+                                },
+                                "more": {
+                                    "type": "integer",
+                                    "minimum": 1,
+                                    "description": "How many issues there are besides.",
+                                },
+                                "key": {
+                                    "type": "string",
+                                    "description": "The machine key of a business reason.",
+                                },
                             },
                             "description": "Left out when empty.",
                         },

@@ -171,7 +171,13 @@ mod tests {
         let definitions = json!({
             "Node": {
                 "type": "object",
-                "properties": { "name": { "type": "string" }, "children": { "type": "array", "items": { "$ref": "#/components/schemas/Node" } } },
+                "properties": {
+                    "name": { "type": "string" },
+                    "children": {
+                        "type": "array",
+                        "items": { "$ref": "#/components/schemas/Node" },
+                    },
+                },
                 "required": ["name", "children"],
             },
         });
@@ -185,7 +191,10 @@ mod tests {
             "properties": {
                 "id": { "type": "string", "format": "uuid" },
                 "color": { "type": ["string", "null"], "pattern": "^#[0-9A-F]{6}$" },
-                "sizes": { "type": "array", "items": { "anyOf": [{ "type": "null" }, { "type": "integer", "minimum": 3 }] } },
+                "sizes": {
+                    "type": "array",
+                    "items": { "anyOf": [{ "type": "null" }, { "type": "integer", "minimum": 3 }] },
+                },
                 "kind": { "enum": ["a", "b"] },
             },
             "required": ["id"],
@@ -199,7 +208,10 @@ mod tests {
 
     #[test]
     fn an_example_without_required_fields_shows_a_single_field() {
-        let schema = json!({ "type": "object", "properties": { "a": { "type": "boolean" }, "b": { "type": "boolean" } } });
+        let schema = json!({
+            "type": "object",
+            "properties": { "a": { "type": "boolean" }, "b": { "type": "boolean" } },
+        });
         assert_eq!(example(&schema, Detail::Required), json!({ "a": true }));
     }
 

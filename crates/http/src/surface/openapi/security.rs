@@ -14,13 +14,14 @@ pub(super) fn schemes(surface: Surface, public_url: &str) -> Option<Value> {
             "bearer": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": "An API key (`sk_…`), which acts across the whole organization, or an OAuth access token \
-                    (`at_…`), which reaches the properties of the member who authorized it.",
+                "description": "An API key (`sk_…`), which acts across the whole organization, or \
+                    an OAuth access token (`at_…`), which reaches the properties of the member who \
+                    authorized it.",
             },
             "oauth2": {
                 "type": "oauth2",
-                "description": "How an app gets an access token: a member signs in and allows it some of what they may do. \
-                    Authorization code with PKCE (S256).",
+                "description": "How an app gets an access token: a member signs in and allows it \
+                    some of what they may do. Authorization code with PKCE (S256).",
                 "flows": { "authorizationCode": {
                     "authorizationUrl": format!("{public_url}/oauth/authorize"),
                     "tokenUrl": format!("{public_url}/oauth/token"),
@@ -30,7 +31,11 @@ pub(super) fn schemes(surface: Surface, public_url: &str) -> Option<Value> {
             },
         })),
         Surface::Platform => Some(json!({
-            "bearer": { "type": "http", "scheme": "bearer", "description": "The platform key (`--platform-key`)." },
+            "bearer": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The platform key (`--platform-key`).",
+            },
         })),
         Surface::Guest => None,
     }

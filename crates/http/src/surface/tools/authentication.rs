@@ -136,7 +136,11 @@ impl Fault {
     }
 
     fn response(&self, status: StatusCode) -> Response {
-        let body = json!({ "jsonrpc": "2.0", "id": self.id, "error": { "code": self.code.0, "message": self.message } });
+        let body = json!({
+            "jsonrpc": "2.0",
+            "id": self.id,
+            "error": { "code": self.code.0, "message": self.message },
+        });
         (status, [(CONTENT_TYPE, JSON)], body.to_string()).into_response()
     }
 }

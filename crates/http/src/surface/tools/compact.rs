@@ -284,21 +284,46 @@ mod tests {
     #[test]
     fn compact_schemas_keep_types_descriptions_and_enumerations() {
         let schema = json!({
-            "type": "object", "additionalProperties": false, "required": ["name"], "examples": [{}],
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["name"],
+            "examples": [{}],
             "properties": {
-                "name": { "type": "string", "minLength": 1, "maxLength": 60, "pattern": "\\S", "description": "What it is called." },
+                "name": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 60,
+                    "pattern": "\\S",
+                    "description": "What it is called.",
+                },
                 "id": { "type": ["string", "null"], "format": "uuid", "description": "Which one." },
-                "kind": { "anyOf": [{ "oneOf": [{ "const": "a" }, { "const": "b" }] }, { "type": "null" }], "description": "What kind." },
-                "ids": { "type": "array", "maxItems": 100, "items": { "type": "string", "description": "One." }, "description": "Which ones." },
+                "kind": {
+                    "anyOf": [
+                        { "oneOf": [{ "const": "a" }, { "const": "b" }] },
+                        { "type": "null" },
+                    ],
+                    "description": "What kind.",
+                },
+                "ids": {
+                    "type": "array",
+                    "maxItems": 100,
+                    "items": { "type": "string", "description": "One." },
+                    "description": "Which ones.",
+                },
             },
         });
         let expected = json!({
-            "type": "object", "required": ["name"],
+            "type": "object",
+            "required": ["name"],
             "properties": {
                 "name": { "type": "string", "description": "What it is called." },
                 "id": { "type": "string", "description": "Which one." },
                 "kind": { "type": "string", "enum": ["a", "b"], "description": "What kind." },
-                "ids": { "type": "array", "items": { "type": "string" }, "description": "Which ones." },
+                "ids": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "Which ones.",
+                },
             },
         });
         assert_eq!(Value::from(arguments(&schema, false, None)), expected);
@@ -306,25 +331,53 @@ mod tests {
 
     #[test]
     fn several_types_become_a_branch_each() {
-        let schema = json!({ "type": "object", "properties": {
-            "day": { "type": ["string", "null"], "format": "date", "default": null, "description": "Which day." },
-            "kind": { "type": ["string", "null"], "enum": ["a", "b", null], "description": "What kind." },
-            "ids": { "type": ["array", "integer", "null"], "maximum": 9, "items": { "type": ["string", "null"] }, "description": "Which ones." },
-        } });
-        let expected = json!({ "type": "object", "properties": {
-            "day": {
-                "anyOf": [{ "type": "string", "format": "date" }, { "type": "null" }], "default": null, "description": "Which day.",
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "day": {
+                    "type": ["string", "null"],
+                    "format": "date",
+                    "default": null,
+                    "description": "Which day.",
+                },
+                "kind": {
+                    "type": ["string", "null"],
+                    "enum": ["a", "b", null],
+                    "description": "What kind.",
+                },
+                "ids": {
+                    "type": ["array", "integer", "null"],
+                    "maximum": 9,
+                    "items": { "type": ["string", "null"] },
+                    "description": "Which ones.",
+                },
             },
-            "kind": { "anyOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "null" }], "description": "What kind." },
-            "ids": {
-                "anyOf": [
-                    { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "null" }] } },
-                    { "type": "integer", "maximum": 9 },
-                    { "type": "null" },
-                ],
-                "description": "Which ones.",
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "day": {
+                    "anyOf": [{ "type": "string", "format": "date" }, { "type": "null" }],
+                    "default": null,
+                    "description": "Which day.",
+                },
+                "kind": {
+                    "anyOf": [{ "type": "string", "enum": ["a", "b"] }, { "type": "null" }],
+                    "description": "What kind.",
+                },
+                "ids": {
+                    "anyOf": [
+                        {
+                            "type": "array",
+                            "items": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+                        },
+                        { "type": "integer", "maximum": 9 },
+                        { "type": "null" },
+                    ],
+                    "description": "Which ones.",
+                },
             },
-        } });
+        });
         assert_eq!(Value::from(arguments(&schema, true, None)), expected);
     }
 
@@ -334,10 +387,13 @@ mod tests {
             "name": { "type": "string", "description": "What it is called." },
             "kind": { "type": "string", "description": "What only a new one has." },
         } });
-        let change = json!({ "type": "object", "properties": { "data": { "type": "object", "properties": {
-            "name": { "type": ["string", "null"], "description": "What it is called." },
-            "extra": { "type": "integer", "description": "What only a change has." },
-        } } } });
+        let change = json!({
+            "type": "object",
+            "properties": { "data": { "type": "object", "properties": {
+                "name": { "type": ["string", "null"], "description": "What it is called." },
+                "extra": { "type": "integer", "description": "What only a change has." },
+            } } },
+        });
         let result = arguments(
             &change,
             true,
@@ -351,7 +407,9 @@ mod tests {
             json!({
                 "type": "object",
                 "description": "What to change: any fields of `make` but kind, as described there.",
-                "properties": { "extra": { "type": "integer", "description": "What only a change has." } },
+                "properties": {
+                    "extra": { "type": "integer", "description": "What only a change has." },
+                },
             })
         );
     }

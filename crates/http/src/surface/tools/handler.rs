@@ -272,7 +272,15 @@ mod tests {
     #[test]
     fn a_tool_result_omits_null_false_and_empty_fields() {
         let mut data = json!([
-            { "id": 1, "name": null, "isActive": false, "tags": [], "count": 0, "text": "", "of": { "a": null, "b": true } },
+            {
+                "id": 1,
+                "name": null,
+                "isActive": false,
+                "tags": [],
+                "count": 0,
+                "text": "",
+                "of": { "a": null, "b": true },
+            },
             null,
         ]);
         remove_empty(&mut data);
