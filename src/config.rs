@@ -203,7 +203,12 @@ pub struct DatabaseFlags {
     pub database_url: Option<String>,
     /// Maximum number of connections to PostgreSQL, 2 to 256. One of the connections is only for
     /// the look-up of callers [default: 8 a processor].
-    #[arg(long, env = "VESTIBULE_DATABASE_CONNECTIONS", value_name = "COUNT", value_parser = TrimmedParser(clap::value_parser!(u16).range(2..=256)))]
+    #[arg(
+        long,
+        env = "VESTIBULE_DATABASE_CONNECTIONS",
+        value_name = "COUNT",
+        value_parser = TrimmedParser(clap::value_parser!(u16).range(2..=256))
+    )]
     pub database_connections: Option<u16>,
     /// URL of the PostgreSQL server itself, for migrations. Needed if `--database-url` is that of a
     /// pooler in transaction mode [file: `VESTIBULE_DATABASE_DIRECT_URL_FILE`].
@@ -348,7 +353,12 @@ pub struct BackupFlags {
     pub database: DatabaseFlags,
     /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same value as for
     /// `vestibule serve` [default: beside the database].
-    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_UPLOADS_URL",
+        value_name = "URL",
+        value_parser = TrimmedParser(StringValueParser::new())
+    )]
     pub uploads_url: Option<String>,
     /// Make a backup in a directory now, and again after each interval of this length.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
@@ -371,7 +381,12 @@ pub struct RestoreFlags {
     pub database: DatabaseFlags,
     /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same value as for
     /// `vestibule serve` [default: beside the database].
-    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_UPLOADS_URL",
+        value_name = "URL",
+        value_parser = TrimmedParser(StringValueParser::new())
+    )]
     pub uploads_url: Option<String>,
     /// Restore even if the database exists. The existing database is kept under another name.
     #[arg(long)]

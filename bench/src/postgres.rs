@@ -49,20 +49,27 @@ const READ_CONNECTIONS: u32 = 32;
 const STATEMENTS: &str = r"
 \set n random(1, 1000000000000)
 \set o random(1, ORGANIZATIONS)
-select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k join organization o on o.id = k.organization_id
+select k.id, k.doc, o.id, o.doc, o.revision, o.stream_revision from api_key k
+    join organization o on o.id = k.organization_id
     where k.organization_id = ORGANIZATION limit 1;
 begin;
 select pg_try_advisory_xact_lock(:n);
-select fingerprint, status, body, completed_at from idempotency_record where organization_id = ORGANIZATION and credential = 'bench' and key = 'bench-' || :n;
-update organization set revision = revision + 12345 where id = ORGANIZATION and erased_at is null returning doc, revision;
+select fingerprint, status, body, completed_at from idempotency_record
+    where organization_id = ORGANIZATION and credential = 'bench' and key = 'bench-' || :n;
+update organization set revision = revision + 12345 where id = ORGANIZATION and erased_at is null
+    returning doc, revision;
 select id from portal where organization_id = ORGANIZATION and name_key = 'bench-' || :n;
 insert into portal (organization_id, id, name_key, is_default, created_at, updated_at, summary, doc)
-    values (ORGANIZATION, gen_random_uuid(), 'bench-' || :n, false, now(), now(), repeat('x', 130), jsonb_build_object('supportNotes', repeat('x', DOCUMENT)))
+    values (ORGANIZATION, gen_random_uuid(), 'bench-' || :n, false, now(), now(), repeat('x', 130),
+        jsonb_build_object('supportNotes', repeat('x', DOCUMENT)))
     on conflict (organization_id, id) do nothing;
 insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc, actor_name)
-    values (ORGANIZATION, gen_random_uuid(), now(), gen_random_uuid(), gen_random_uuid(), jsonb_build_object('changes', repeat('x', DOCUMENT)), 'bench');
-insert into idempotency_record (organization_id, credential, key, fingerprint, status, body, completed_at)
-    values (ORGANIZATION, 'bench', 'bench-' || :n, decode(repeat('21', 32), 'hex'), 201, repeat('x', ANSWER), now())
+    values (ORGANIZATION, gen_random_uuid(), now(), gen_random_uuid(), gen_random_uuid(),
+        jsonb_build_object('changes', repeat('x', DOCUMENT)), 'bench');
+insert into idempotency_record
+    (organization_id, credential, key, fingerprint, status, body, completed_at)
+    values (ORGANIZATION, 'bench', 'bench-' || :n, decode(repeat('21', 32), 'hex'), 201,
+        repeat('x', ANSWER), now())
     on conflict (organization_id, credential, key) do nothing;
 commit;
 ";

@@ -97,7 +97,12 @@ impl CertificateRenewer {
         let result = stored.and_then(|pem| pem.map(|pem| self.tls.install(&pem)).transpose());
         match result {
             Ok(Some(certificate)) => {
-                tracing::info!(%folder, names = certificate.names.join(", "), not_after = %certificate.not_after, "using the stored TLS certificate");
+                tracing::info!(
+                    %folder,
+                    names = certificate.names.join(", "),
+                    not_after = %certificate.not_after,
+                    "using the stored TLS certificate"
+                );
                 self.set_current(certificate);
             }
             Ok(None) => {
@@ -177,7 +182,12 @@ impl CertificateRenewer {
         self.tls
             .install(pem.as_bytes())
             .map_err(|error| format!("the certificate that was issued {error}"))?;
-        tracing::info!(names = certificate.names.join(", "), not_after = %certificate.not_after, renewal = %schedule::renewal_time(&certificate), "obtained a TLS certificate");
+        tracing::info!(
+            names = certificate.names.join(", "),
+            not_after = %certificate.not_after,
+            renewal = %schedule::renewal_time(&certificate),
+            "obtained a TLS certificate"
+        );
         self.set_current(certificate);
         Ok(true)
     }

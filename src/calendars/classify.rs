@@ -131,9 +131,9 @@ pub(super) fn classify_event(summary: &str, description: &str, url: Option<&str>
     let summary_meaning = meaning_of_words(summary);
     let description_meaning = meaning_of_words(description);
     match (summary_meaning, description_meaning) {
-        (Some(TextMeaning::Booked), Some(TextMeaning::Blocked))
-        | (Some(TextMeaning::Blocked), Some(TextMeaning::Booked))
-        | (Some(TextMeaning::Unclear), Some(TextMeaning::Blocked | TextMeaning::Unclear) | None) => {
+        (Some(TextMeaning::Unclear), Some(TextMeaning::Blocked | TextMeaning::Unclear) | None)
+        | (Some(TextMeaning::Booked), Some(TextMeaning::Blocked))
+        | (Some(TextMeaning::Blocked), Some(TextMeaning::Booked)) => {
             // The words contradict each other, or they can mean both a booking and a closure. If
             // the description contains a guest's name, the event is a booking.
             name_in_description(description).map_or(EventMeaning::Unclear, |name| {

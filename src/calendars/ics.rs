@@ -414,12 +414,14 @@ mod tests {
             ("DTSTART;VALUE=DATE:20261211\nDURATION:P1W", 11, 18),
             ("DTSTART:20261211T233000Z\nDTEND:20261213T100000Z", 12, 13),
             (
-                "DTSTART;TZID=Europe/Madrid:20261211T160000\nDTEND;TZID=Europe/Madrid:20261213T110000",
+                "DTSTART;TZID=Europe/Madrid:20261211T160000\n\
+                    DTEND;TZID=Europe/Madrid:20261213T110000",
                 11,
                 13,
             ),
             (
-                "DTSTART;TZID=America/New_York:20261211T200000\nDTEND;TZID=America/New_York:20261213T110000",
+                "DTSTART;TZID=America/New_York:20261211T200000\n\
+                    DTEND;TZID=America/New_York:20261213T110000",
                 12,
                 13,
             ),
@@ -485,7 +487,9 @@ mod tests {
     #[test]
     fn folded_and_escaped_texts_are_read_whole() {
         let event = one(
-            "DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\nSUMMARY:Reserved\nDESCRIPTION:Reservation URL: https://www.exa\n mple.com/hosting/reservations/details/HMABC\\nPhone Number (Last 4\n  Digits): 1234",
+            "DTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\nSUMMARY:Reserved\n\
+                DESCRIPTION:Reservation URL: https://www.exa\n mple.com/hosting/reservations/\
+                details/HMABC\\nPhone Number (Last 4\n  Digits): 1234",
         );
         assert!(
             event
@@ -503,7 +507,8 @@ mod tests {
     fn an_event_with_a_repeated_uid_counts_once() {
         let version = |sequence: i64, end: i64| {
             format!(
-                "BEGIN:VEVENT\r\nUID:a\r\nSEQUENCE:{sequence}\r\nDTSTART;VALUE=DATE:20261211\r\nDTEND;VALUE=DATE:202612{end}\r\nEND:VEVENT\r\n"
+                "BEGIN:VEVENT\r\nUID:a\r\nSEQUENCE:{sequence}\r\nDTSTART;VALUE=DATE:20261211\r\n\
+                    DTEND;VALUE=DATE:202612{end}\r\nEND:VEVENT\r\n"
             )
         };
         for (events, last, skipped) in [
@@ -552,7 +557,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_the_reader_panic(
-            text in "(BEGIN:VEVENT\r\n|END:VEVENT\r\n|UID:[a-z]\r\n|DT(START|END)[;:]?[A-Z=:;0-9]{0,20}\r\n|[ -~]{0,20}\r\n){0,30}",
+            text in "(BEGIN:VEVENT\r\n|END:VEVENT\r\n|UID:[a-z]\r\n\
+                |DT(START|END)[;:]?[A-Z=:;0-9]{0,20}\r\n|[ -~]{0,20}\r\n){0,30}",
         ) {
             let _ = parse_calendar(&calendar(&text), &madrid());
         }

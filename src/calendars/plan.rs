@@ -225,7 +225,9 @@ mod tests {
     fn an_unchanged_event_changes_nothing() {
         let first = known(&reserved(15));
         let again = event(
-            "DTSTAMP:20261120T000000Z\nSEQUENCE:7\nLAST-MODIFIED:20261120T000000Z\nCREATED:20261120T000000Z\nDTSTART;VALUE=DATE:20261211\nDTEND;VALUE=DATE:20261215\nSUMMARY:Reserved",
+            "DTSTAMP:20261120T000000Z\nSEQUENCE:7\nLAST-MODIFIED:20261120T000000Z\n\
+                CREATED:20261120T000000Z\nDTSTART;VALUE=DATE:20261211\n\
+                DTEND;VALUE=DATE:20261215\nSUMMARY:Reserved",
         );
         let outcome = plan_present(&again, Ambiguous::Hold, Some(&first), Some(COMING));
         assert_eq!(outcome, EventOutcome::default());

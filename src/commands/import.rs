@@ -238,7 +238,8 @@ async fn apply(
     } = flags;
     let on_invalid = if flags.skip_invalid { "skip" } else { "refuse" };
     let body = format!(
-        r#"{{"isInitialSync":{initial_sync},"dryRun":{dry_run},"onInvalid":"{on_invalid}","records":[{}]}}"#,
+        "{{\"isInitialSync\":{initial_sync},\"dryRun\":{dry_run},\
+            \"onInvalid\":\"{on_invalid}\",\"records\":[{}]}}",
         records.join(",")
     );
     platform

@@ -27,7 +27,12 @@ use super::values::{
 pub struct ServeFlags {
     /// The address to listen on. Port 0 picks a free port [default: `127.0.0.1:8080`, or port 443
     /// of all addresses with `--tls-domain`].
-    #[arg(long, env = "VESTIBULE_LISTEN", value_name = "ADDRESS", value_parser = text::parse::<SocketAddr>)]
+    #[arg(
+        long,
+        env = "VESTIBULE_LISTEN",
+        value_name = "ADDRESS",
+        value_parser = text::parse::<SocketAddr>
+    )]
     pub listen: Option<SocketAddr>,
     /// The database.
     #[command(flatten)]
@@ -64,24 +69,49 @@ pub struct ServeFlags {
     )]
     pub webhook_allow: Vec<IpNet>,
     /// A PEM file with an additional certificate authority that is trusted for webhook targets.
-    #[arg(long, env = "VESTIBULE_WEBHOOK_CA_FILE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_WEBHOOK_CA_FILE",
+        value_name = "PEM",
+        value_parser = TrimmedParser(PathBufValueParser::new())
+    )]
     pub webhook_ca_file: Option<PathBuf>,
     /// Maximum pause before the first retry of a webhook delivery. The maximum doubles with each
     /// further attempt.
-    #[arg(long, env = "VESTIBULE_WEBHOOK_RETRY_BASE", default_value = "30s", value_parser = duration)]
+    #[arg(
+        long,
+        env = "VESTIBULE_WEBHOOK_RETRY_BASE",
+        default_value = "30s",
+        value_parser = duration
+    )]
     pub webhook_retry_base: Duration,
     /// How long a webhook receiver may take to answer.
     #[arg(long, env = "VESTIBULE_WEBHOOK_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub webhook_timeout: Duration,
     /// How long the log has a finished webhook delivery, counted from the creation of the delivery.
-    #[arg(long, env = "VESTIBULE_DELIVERY_RETENTION", default_value = "168h", value_parser = duration)]
+    #[arg(
+        long,
+        env = "VESTIBULE_DELIVERY_RETENTION",
+        default_value = "168h",
+        value_parser = duration
+    )]
     pub delivery_retention: Duration,
     /// How long a device that was offline must be online again before `device.reconnected` fires.
-    #[arg(long, env = "VESTIBULE_DEVICE_RECONNECT_DELAY", default_value = "10m", value_parser = duration)]
+    #[arg(
+        long,
+        env = "VESTIBULE_DEVICE_RECONNECT_DELAY",
+        default_value = "10m",
+        value_parser = duration
+    )]
     pub device_reconnect_delay: Duration,
     /// URL of the service that sends commands to devices. Without this flag, a request for a
     /// command is answered with 503.
-    #[arg(long, env = "VESTIBULE_DEVICE_CONNECTOR_URL", value_name = "URL", value_parser = device_connector_url)]
+    #[arg(
+        long,
+        env = "VESTIBULE_DEVICE_CONNECTOR_URL",
+        value_name = "URL",
+        value_parser = device_connector_url
+    )]
     pub device_connector_url: Option<Url>,
     /// Key that this service sends to the device connector, as a bearer token [file:
     /// `VESTIBULE_DEVICE_CONNECTOR_KEY_FILE`].
@@ -93,10 +123,20 @@ pub struct ServeFlags {
     )]
     pub device_connector_key: Option<String>,
     /// How long a guest's cart stays unchanged before the event `cart_abandoned` fires.
-    #[arg(long, env = "VESTIBULE_CART_ABANDONMENT_DELAY", default_value = "24h", value_parser = duration)]
+    #[arg(
+        long,
+        env = "VESTIBULE_CART_ABANDONMENT_DELAY",
+        default_value = "24h",
+        value_parser = duration
+    )]
     pub cart_abandonment_delay: Duration,
     /// Pause between two fetches of a calendar feed.
-    #[arg(long, env = "VESTIBULE_CALENDAR_INTERVAL", default_value = "15m", value_parser = duration)]
+    #[arg(
+        long,
+        env = "VESTIBULE_CALENDAR_INTERVAL",
+        default_value = "15m",
+        value_parser = duration
+    )]
     pub calendar_interval: Duration,
     /// Base URL of review photos whose key is not an address itself. Without it, requests for those
     /// photos are answered with 404.
@@ -105,17 +145,39 @@ pub struct ServeFlags {
     /// Storage for files that guests send: `file:///…`, or `s3://BUCKET/PREFIX` with the usual
     /// `AWS_…` variables [default: beside a SQLite database; with PostgreSQL none, so that uploads
     /// are refused].
-    #[arg(long, env = "VESTIBULE_UPLOADS_URL", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_UPLOADS_URL",
+        value_name = "URL",
+        value_parser = TrimmedParser(StringValueParser::new())
+    )]
     pub uploads_url: Option<String>,
     /// How long files of guests are stored after check-out.
-    #[arg(long, env = "VESTIBULE_UPLOAD_RETENTION", default_value = "720h", value_parser = duration)]
+    #[arg(
+        long,
+        env = "VESTIBULE_UPLOAD_RETENTION",
+        default_value = "720h",
+        value_parser = duration
+    )]
     pub upload_retention: Duration,
     /// Maximum total size of the files of one stay.
-    #[arg(long, env = "VESTIBULE_UPLOADS_PER_STAY", value_name = "SIZE", default_value = "200MiB", value_parser = size)]
+    #[arg(
+        long,
+        env = "VESTIBULE_UPLOADS_PER_STAY",
+        value_name = "SIZE",
+        default_value = "200MiB",
+        value_parser = size
+    )]
     pub uploads_per_stay: u64,
     /// Maximum total size of the files of one organization, unless the platform has set another
     /// limit for it.
-    #[arg(long, env = "VESTIBULE_UPLOADS_PER_ORGANIZATION", value_name = "SIZE", default_value = "20GiB", value_parser = size)]
+    #[arg(
+        long,
+        env = "VESTIBULE_UPLOADS_PER_ORGANIZATION",
+        value_name = "SIZE",
+        default_value = "20GiB",
+        value_parser = size
+    )]
     pub uploads_per_organization: u64,
     /// Free space that files of guests must leave on their file system [default: 1GiB, or a tenth
     /// of a smaller file system].
@@ -123,7 +185,12 @@ pub struct ServeFlags {
     pub uploads_reserve: Option<u64>,
     /// A PEM file with a pass type certificate from Apple, its private key, and any intermediate
     /// certificates. Without it no pass for Apple Wallet is offered.
-    #[arg(long, env = "VESTIBULE_PASS_CERTIFICATE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_PASS_CERTIFICATE",
+        value_name = "PEM",
+        value_parser = TrimmedParser(PathBufValueParser::new())
+    )]
     pub pass_certificate: Option<PathBuf>,
     /// URL of Apple's push service, `https://api.push.apple.com`. After a change of a pass, the
     /// push service notifies the phones with this pass. Needs `--pass-certificate`. Without this
@@ -131,7 +198,12 @@ pub struct ServeFlags {
     #[arg(long, env = "VESTIBULE_APNS_URL", value_name = "URL", value_parser = apns_url)]
     pub apns_url: Option<Url>,
     /// URL of a LibreTranslate-compatible service. Without it nothing is machine-translated.
-    #[arg(long, env = "VESTIBULE_TRANSLATOR_URL", value_name = "URL", value_parser = translator_url)]
+    #[arg(
+        long,
+        env = "VESTIBULE_TRANSLATOR_URL",
+        value_name = "URL",
+        value_parser = translator_url
+    )]
     pub translator_url: Option<String>,
     /// API key of the translation service, if it needs one [file: `VESTIBULE_TRANSLATOR_KEY_FILE`].
     #[arg(
@@ -142,7 +214,12 @@ pub struct ServeFlags {
     )]
     pub translator_key: Option<String>,
     /// URL of an Unsplash-compatible service. Without it there is no search for stock photos.
-    #[arg(long, env = "VESTIBULE_STOCK_PHOTOS_URL", value_name = "URL", value_parser = stock_photos_url)]
+    #[arg(
+        long,
+        env = "VESTIBULE_STOCK_PHOTOS_URL",
+        value_name = "URL",
+        value_parser = stock_photos_url
+    )]
     pub stock_photos_url: Option<String>,
     /// Access key of the stock photo service [file: `VESTIBULE_STOCK_PHOTOS_KEY_FILE`].
     #[arg(
@@ -157,7 +234,12 @@ pub struct ServeFlags {
     #[arg(long, env = "VESTIBULE_OIDC_ISSUER", value_name = "URL", value_parser = issuer)]
     pub oidc_issuer: Option<String>,
     /// Client id of this service at the OpenID provider.
-    #[arg(long, env = "VESTIBULE_OIDC_CLIENT_ID", value_name = "ID", value_parser = TrimmedParser(StringValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_OIDC_CLIENT_ID",
+        value_name = "ID",
+        value_parser = TrimmedParser(StringValueParser::new())
+    )]
     pub oidc_client_id: Option<String>,
     /// Client secret of this service at the OpenID provider, if it has one [file:
     /// `VESTIBULE_OIDC_CLIENT_SECRET_FILE`].
@@ -174,13 +256,27 @@ pub struct ServeFlags {
     pub sign_in_url: Option<Url>,
     /// Lets members who manage the organization create, replace and revoke API keys in the console.
     /// A key has at most the member's own permissions.
-    #[arg(long, env = "VESTIBULE_CONSOLE_KEYS", value_parser = TrimmedParser(BoolValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_CONSOLE_KEYS",
+        value_parser = TrimmedParser(BoolValueParser::new())
+    )]
     pub console_keys: bool,
     /// Maximum number of requests a minute per credential; 0 means no limit.
-    #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_MINUTE", default_value_t = 1_000, value_parser = text::parse::<u32>)]
+    #[arg(
+        long,
+        env = "VESTIBULE_RATE_LIMIT_PER_MINUTE",
+        default_value_t = 1_000,
+        value_parser = text::parse::<u32>
+    )]
     pub rate_limit_per_minute: u32,
     /// Maximum number of requests a second per credential; 0 means no limit.
-    #[arg(long, env = "VESTIBULE_RATE_LIMIT_PER_SECOND", default_value_t = 50, value_parser = text::parse::<u32>)]
+    #[arg(
+        long,
+        env = "VESTIBULE_RATE_LIMIT_PER_SECOND",
+        default_value_t = 50,
+        value_parser = text::parse::<u32>
+    )]
     pub rate_limit_per_second: u32,
     /// Maximum number of console pages a minute per member; 0 means no limit. Each page is one
     /// request for this limit, and none for `--rate-limit-per-minute` [default: that of
@@ -206,13 +302,29 @@ pub struct ServeFlags {
     )]
     pub redis_url: Option<String>,
     /// An origin whose pages may call the interface from a browser; repeatable.
-    #[arg(long, env = "VESTIBULE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
+    #[arg(
+        long,
+        env = "VESTIBULE_CORS_ORIGIN",
+        value_name = "ORIGIN",
+        value_delimiter = ',',
+        value_parser = origin
+    )]
     pub cors_origin: Vec<String>,
     /// How long the response to an idempotency key is stored.
-    #[arg(long, env = "VESTIBULE_IDEMPOTENCY_RETENTION", default_value = "24h", value_parser = duration)]
+    #[arg(
+        long,
+        env = "VESTIBULE_IDEMPOTENCY_RETENTION",
+        default_value = "24h",
+        value_parser = duration
+    )]
     pub idempotency_retention: Duration,
     /// How long entries of the audit log are stored.
-    #[arg(long, env = "VESTIBULE_AUDIT_RETENTION", default_value = "8760h", value_parser = duration)]
+    #[arg(
+        long,
+        env = "VESTIBULE_AUDIT_RETENTION",
+        default_value = "8760h",
+        value_parser = duration
+    )]
     pub audit_retention: Duration,
     /// Maximum number of connections from one address. With 0, only the limit on all connections
     /// applies.
@@ -249,7 +361,12 @@ pub struct ServeFlags {
     pub otlp_endpoint: Option<Endpoint>,
     /// Number of processors to assume, to simulate another machine [default: those of this
     /// machine].
-    #[arg(long, env = "VESTIBULE_PROCESSORS", hide = true, value_parser = text::parse::<NonZeroUsize>)]
+    #[arg(
+        long,
+        env = "VESTIBULE_PROCESSORS",
+        hide = true,
+        value_parser = text::parse::<NonZeroUsize>
+    )]
     pub processors: Option<NonZeroUsize>,
 }
 

@@ -35,10 +35,20 @@ const LOCAL_URL: &str = "http://127.0.0.1:8080";
 pub struct TlsFlags {
     /// A PEM file with the TLS certificate and its intermediate certificates. Without this flag and
     /// `--tls-domain`, connections are not encrypted. Needs `--tls-key`. SIGHUP reloads both files.
-    #[arg(long, env = "VESTIBULE_TLS_CERTIFICATE", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_TLS_CERTIFICATE",
+        value_name = "PEM",
+        value_parser = TrimmedParser(PathBufValueParser::new())
+    )]
     pub tls_certificate: Option<PathBuf>,
     /// A PEM file with the private key of the TLS certificate.
-    #[arg(long, env = "VESTIBULE_TLS_KEY", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_TLS_KEY",
+        value_name = "PEM",
+        value_parser = TrimmedParser(PathBufValueParser::new())
+    )]
     pub tls_key: Option<PathBuf>,
     /// A host name of this service. The service obtains and renews a certificate for the name from
     /// Let's Encrypt. By this flag you accept the terms of Let's Encrypt. Connections to port 443
@@ -52,19 +62,39 @@ pub struct TlsFlags {
     )]
     pub tls_domain: Vec<String>,
     /// The mail address that the certificate authority may write to. Needs `--tls-domain`.
-    #[arg(long, env = "VESTIBULE_ACME_EMAIL", value_name = "ADDRESS", value_parser = TrimmedParser(StringValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_ACME_EMAIL",
+        value_name = "ADDRESS",
+        value_parser = TrimmedParser(StringValueParser::new())
+    )]
     pub acme_email: Option<String>,
     /// The ACME directory of another certificate authority [default: Let's Encrypt]. Needs
     /// `--tls-domain`.
-    #[arg(long, env = "VESTIBULE_ACME_DIRECTORY", value_name = "URL", value_parser = TrimmedParser(StringValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_ACME_DIRECTORY",
+        value_name = "URL",
+        value_parser = TrimmedParser(StringValueParser::new())
+    )]
     pub acme_directory: Option<String>,
     /// A PEM file with an additional certificate authority that is trusted for connections to
     /// `--acme-directory`.
-    #[arg(long, env = "VESTIBULE_ACME_ROOT", value_name = "PEM", value_parser = TrimmedParser(PathBufValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_ACME_ROOT",
+        value_name = "PEM",
+        value_parser = TrimmedParser(PathBufValueParser::new())
+    )]
     pub acme_root: Option<PathBuf>,
     /// The directory for the account key and the certificate, which only its owner can read
     /// [default: beside a SQLite database; with PostgreSQL it must be given]. Needs `--tls-domain`.
-    #[arg(long, env = "VESTIBULE_ACME_FOLDER", value_name = "DIRECTORY", value_parser = TrimmedParser(PathBufValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_ACME_FOLDER",
+        value_name = "DIRECTORY",
+        value_parser = TrimmedParser(PathBufValueParser::new())
+    )]
     pub acme_folder: Option<PathBuf>,
 }
 
@@ -180,7 +210,13 @@ pub struct PublicUrlFlags {
     #[arg(long, env = "VESTIBULE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
     /// The host names of `serve --tls-domain`. The first one is the default of `--public-url`.
-    #[arg(long, env = "VESTIBULE_TLS_DOMAIN", hide = true, value_delimiter = ',', value_parser = TrimmedParser(StringValueParser::new()))]
+    #[arg(
+        long,
+        env = "VESTIBULE_TLS_DOMAIN",
+        hide = true,
+        value_delimiter = ',',
+        value_parser = TrimmedParser(StringValueParser::new())
+    )]
     pub tls_domain: Vec<String>,
 }
 

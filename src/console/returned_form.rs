@@ -41,7 +41,10 @@ pub fn is_same_origin(service: &Service, headers: &HeaderMap) -> bool {
         .map(|url| url.origin().ascii_serialization())
         .unwrap_or_default();
     let mut origins = headers.get_all(ORIGIN).iter();
-    matches!((origins.next(), origins.next()), (Some(origin), None) if origin.as_bytes() == own.as_bytes())
+    matches!(
+        (origins.next(), origins.next()),
+        (Some(origin), None) if origin.as_bytes() == own.as_bytes()
+    )
 }
 
 #[derive(Template)]

@@ -116,7 +116,10 @@ macro_rules! events {
     ($($variant:ident = $name:literal, $permission:ident, $fires:literal;)*) => {
         /// An event to which other systems can subscribe.
         // The variants have the order of the reference (docs/reference/webhooks.md).
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            JsonSchema,
+        )]
         #[derive(AsRefStr, Display, EnumString, IntoStaticStr, VariantArray)]
         #[schemars(inline)]
         pub enum Event {
@@ -143,10 +146,12 @@ events! {
     ReservationCreated = "reservation.created", ViewReservations,
         "A confirmed reservation with a current or upcoming stay arrived, was linked to a \
             property, or became confirmed.";
-    ReservationCancelled = "reservation.cancelled", ViewReservations, "A reservation was cancelled.";
+    ReservationCancelled = "reservation.cancelled", ViewReservations,
+        "A reservation was cancelled.";
     ReservationDatesChanged = "reservation.dates_changed", ViewReservations,
         "Check-in or check-out of a reservation that is not cancelled changed.";
-    ReservationPrecheckinSubmitted = "reservation.precheckin_submitted", ViewReservations, "The guest submitted pre-check-in.";
+    ReservationPrecheckinSubmitted = "reservation.precheckin_submitted", ViewReservations,
+        "The guest submitted pre-check-in.";
     TaskCreated = "task.created", ViewTasks, "A task was created.";
     TaskAssigned = "task.assigned", ViewTasks, "A task got a new assignee.";
     TaskStarted = "task.started", ViewTasks, "A task was started.";

@@ -34,7 +34,8 @@ const BATCH: i64 = 100;
 store::statements! {
     /// Starts a device's timer, or restarts it.
     ARM = "insert into device_timer (organization_id, device_id, online_since) values (?1, ?2, ?3)
-        on conflict (organization_id, device_id) do update set online_since = excluded.online_since";
+        on conflict (organization_id, device_id)
+            do update set online_since = excluded.online_since";
     /// Ends devices' timers.
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
     /// Selects the organization of the device that came back online first, at time `?1` or before.

@@ -67,9 +67,12 @@ pub(super) fn is_over(icon_name: Option<&str>, rules: &[VisibilityRule], phase: 
         ManualSubject::of_icon(icon_name),
         ManualSubject::Door | ManualSubject::Wifi
     );
-    let has_end = rules.iter().any(
-        |rule| matches!(rule, VisibilityRule::RelativeDate(rule) if rule.end_date_relative_type.is_some()),
-    );
+    let has_end = rules.iter().any(|rule| {
+        matches!(
+            rule,
+            VisibilityRule::RelativeDate(rule) if rule.end_date_relative_type.is_some()
+        )
+    });
     phase == Phase::After && is_secret && !has_end
 }
 

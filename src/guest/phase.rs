@@ -174,7 +174,13 @@ mod tests {
     proptest! {
         #[test]
         fn phases_are_in_order_over_time(
-            zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Cairo", "Pacific/Apia", "UTC"]),
+            zone in prop::sample::select(vec![
+                "Europe/Madrid",
+                "America/Santiago",
+                "Africa/Cairo",
+                "Pacific/Apia",
+                "UTC",
+            ]),
             start in -4000..4000_i32,
             nights in -2..9_i32,
             hour in prop::option::of(0..24_i8),

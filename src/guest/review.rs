@@ -55,7 +55,8 @@ macro_rules! page {
         concat!(
             "select p.reservation_id, p.status, p.submitted_at, p.doc from (",
             $of,
-            ") as page join precheckin p on p.organization_id = ?1 and p.reservation_id = page.reservation_id
+            ") as page
+            join precheckin p on p.organization_id = ?1 and p.reservation_id = page.reservation_id
             order by p.submitted_at, p.reservation_id"
         )
     };

@@ -234,8 +234,8 @@ mod tests {
             (
                 "See <iframe width=560 src=\"https://www.youtube.com/embed/abc_-1?rel=0&amp;x=1\" \
                     allowfullscreen></iframe>!",
-                "See <a \
-                    href=\"https://www.youtube.com/watch?v=abc_-1\">youtube.com/watch?v=abc&#95;-1</a>!",
+                "See <a href=\"https://www.youtube.com/watch?v=abc_-1\">\
+                    youtube.com/watch?v=abc&#95;-1</a>!",
             ),
             (
                 "<IFRAME SRC='//player.vimeo.com/video/12345'>old browser</IFRAME>",

@@ -287,7 +287,13 @@ impl OauthRequest {
 
     /// Returns an error page, and logs the error.
     pub(super) fn respond_with_error_page(&self, problem: ErrorPageKind, client: &str) -> Response {
-        tracing::info!(request_id = %self.request_id, endpoint = "authorize", client, reason = problem.reason(), "refused an OAuth request");
+        tracing::info!(
+            request_id = %self.request_id,
+            endpoint = "authorize",
+            client,
+            reason = problem.reason(),
+            "refused an OAuth request"
+        );
         problem::error_page(
             &self.service,
             &self.headers,

@@ -263,7 +263,13 @@ async fn carry_out(request: &OauthRequest) -> Result<Response, PageError> {
                 signed_in.organization.id,
                 signed_in.member_id,
             );
-            tracing::info!(request_id = %request.request_id, %client, %organization, %member, "a member allowed an app");
+            tracing::info!(
+                request_id = %request.request_id,
+                %client,
+                %organization,
+                %member,
+                "a member allowed an app"
+            );
             Ok(request.redirect_with(&redirect_target, &[("code", &code)]))
         }
         ApprovalResult::NoPermission => Ok(request.redirect_with_error(

@@ -123,7 +123,10 @@ fn server_document(public_url: &str) -> Value {
         "revocation_endpoint_auth_methods_supported": methods,
         "client_id_metadata_document_supported": true,
         "authorization_response_iss_parameter_supported": true,
-        "protected_resources": Resource::VARIANTS.iter().map(|resource| resource.url(public_url)).collect::<Vec<_>>(),
+        "protected_resources": Resource::VARIANTS
+            .iter()
+            .map(|resource| resource.url(public_url))
+            .collect::<Vec<_>>(),
         "ui_locales_supported": LANGUAGES,
         "service_documentation": at("/docs"),
     })

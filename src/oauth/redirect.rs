@@ -42,7 +42,10 @@ pub(super) fn redirect_address(
 /// 8252, section 7.3).
 fn is_same(registered: &str, requested: &str) -> bool {
     registered == requested
-        || matches!((split_loopback(registered), split_loopback(requested)), (Some(registered), Some(requested)) if registered == requested)
+        || matches!(
+            (split_loopback(registered), split_loopback(requested)),
+            (Some(registered), Some(requested)) if registered == requested
+        )
 }
 
 /// Splits a loopback address into its host and the part after the port.

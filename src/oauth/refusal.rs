@@ -125,7 +125,14 @@ impl OauthError {
 
     /// Logs endpoint, client and reason, without secrets. `client` is empty if it is unknown.
     pub(super) fn log(&self, endpoint: &'static str, client: &str, request_id: Uuid) {
-        tracing::info!(%request_id, endpoint, client, error = self.code.as_ref(), reason = self.description, "refused an OAuth request");
+        tracing::info!(
+            %request_id,
+            endpoint,
+            client,
+            error = self.code.as_ref(),
+            reason = self.description,
+            "refused an OAuth request"
+        );
     }
 }
 

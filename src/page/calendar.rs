@@ -299,7 +299,17 @@ mod tests {
     #[test]
     fn a_stay_across_a_clock_change_has_both_offsets() {
         let zone = TimeZone::get("Europe/Madrid").unwrap();
-        let expected = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Vestibule//Stay//EN\nCALSCALE:GREGORIAN\nMETHOD:PUBLISH\nBEGIN:VTIMEZONE\nTZID:Europe/Madrid\nBEGIN:DAYLIGHT\nDTSTART:20260329T020000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nTZNAME:CEST\nEND:DAYLIGHT\nBEGIN:STANDARD\nDTSTART:20261025T030000\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nTZNAME:CET\nEND:STANDARD\nEND:VTIMEZONE\nBEGIN:VEVENT\nUID:00000000-0000-0000-0000-000000000007\nDTSTAMP:20261122T140000Z\nDTSTART;TZID=Europe/Madrid:20261023T150000\nDTEND;TZID=Europe/Madrid:20261027T113000\nSUMMARY:Stay at Casa Ana\\, 2nd floor\nDESCRIPTION:Everything about your stay: https://example.com/stay/abc\nLOCATION:Carrer Gran\\; 7\nGEO:41.400000;2.150000\nURL:https://example.com/stay/abc\nSTATUS:CONFIRMED\nEND:VEVENT\nEND:VCALENDAR\n";
+        let expected = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Vestibule//Stay//EN\n\
+            CALSCALE:GREGORIAN\nMETHOD:PUBLISH\nBEGIN:VTIMEZONE\nTZID:Europe/Madrid\n\
+            BEGIN:DAYLIGHT\nDTSTART:20260329T020000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\n\
+            TZNAME:CEST\nEND:DAYLIGHT\nBEGIN:STANDARD\nDTSTART:20261025T030000\n\
+            TZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nTZNAME:CET\nEND:STANDARD\nEND:VTIMEZONE\n\
+            BEGIN:VEVENT\nUID:00000000-0000-0000-0000-000000000007\nDTSTAMP:20261122T140000Z\n\
+            DTSTART;TZID=Europe/Madrid:20261023T150000\nDTEND;TZID=Europe/Madrid:20261027T113000\n\
+            SUMMARY:Stay at Casa Ana\\, 2nd floor\n\
+            DESCRIPTION:Everything about your stay: https://example.com/stay/abc\n\
+            LOCATION:Carrer Gran\\; 7\nGEO:41.400000;2.150000\nURL:https://example.com/stay/abc\n\
+            STATUS:CONFIRMED\nEND:VEVENT\nEND:VCALENDAR\n";
         assert_eq!(
             unfolded(&ics(&event(&zone))),
             expected.split('\n').collect::<Vec<_>>()
@@ -339,7 +349,10 @@ mod tests {
         let zone = TimeZone::get("Europe/Madrid").unwrap();
         assert_eq!(
             google(&event(&zone)),
-            "https://calendar.google.com/calendar/render?action=TEMPLATE&text=Stay+at+Casa+Ana%2C+2nd+floor&dates=20261023T150000%2F20261027T113000&ctz=Europe%2FMadrid&details=Everything+about+your+stay%3A+https%3A%2F%2Fexample.com%2Fstay%2Fabc&location=Carrer+Gran%3B+7"
+            "https://calendar.google.com/calendar/render?action=TEMPLATE\
+                &text=Stay+at+Casa+Ana%2C+2nd+floor&dates=20261023T150000%2F20261027T113000\
+                &ctz=Europe%2FMadrid&details=Everything+about+your+stay%3A+https%3A%2F%2F\
+                example.com%2Fstay%2Fabc&location=Carrer+Gran%3B+7"
         );
         let whole_days = google(&CalendarEvent {
             check_in: (date(2026, 10, 23), None),
@@ -355,7 +368,10 @@ mod tests {
     #[test]
     fn a_zone_without_clock_changes_has_a_single_rule() {
         let file = ics(&event(&TimeZone::UTC));
-        assert!(file.contains("TZID:UTC\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:+0000\r\nTZOFFSETTO:+0000\r\n"));
+        assert!(file.contains(
+            "TZID:UTC\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\n\
+                TZOFFSETFROM:+0000\r\nTZOFFSETTO:+0000\r\n"
+        ));
         assert_eq!(written(Offset::from_seconds(-12_345).unwrap()), "-032545");
     }
 
@@ -414,7 +430,13 @@ mod tests {
         /// time of the stay.
         #[test]
         fn calendar_rules_agree_with_the_time_zone(
-            zone in prop::sample::select(vec!["Europe/Madrid", "America/Santiago", "Africa/Casablanca", "Asia/Kolkata", "Pacific/Apia"]),
+            zone in prop::sample::select(vec![
+                "Europe/Madrid",
+                "America/Santiago",
+                "Africa/Casablanca",
+                "Asia/Kolkata",
+                "Pacific/Apia",
+            ]),
             start in 0..20_000_i32,
             nights in 0..400_i32,
             part in 0.0..1.0_f64,

@@ -211,19 +211,24 @@ mod tests {
         };
         assert_eq!(
             by_address.directions(),
-            "https://www.google.com/maps/dir/?api=1&destination=Carrer%20Gran%207%2C%2008012%20Barcelona"
+            "https://www.google.com/maps/dir/?api=1\
+                &destination=Carrer%20Gran%207%2C%2008012%20Barcelona"
         );
     }
 
     #[test]
     fn tiles_link_to_places_and_rides() {
-        let expected = "https://m.uber.com/ul/?action=setPickup&pickup=my_location&dropoff%5Blatitude%5D=41.4&dropoff%5Blongitude%5D=2.15&dropoff%5Bnickname%5D=Casa%20%26%20Ana&dropoff%5Bformatted_address%5D=Carrer%20Gran%207%2C%2008012%20Barcelona";
+        let expected = "https://m.uber.com/ul/?action=setPickup&pickup=my_location\
+            &dropoff%5Blatitude%5D=41.4&dropoff%5Blongitude%5D=2.15\
+            &dropoff%5Bnickname%5D=Casa%20%26%20Ana\
+            &dropoff%5Bformatted_address%5D=Carrer%20Gran%207%2C%2008012%20Barcelona";
         assert_eq!(place().uber("Casa & Ana"), expected);
         assert_eq!(
             place().parking(),
             "https://www.google.com/maps/search/?api=1&query=parking%20near%2041.4%2C2.15"
         );
-        let justpark = "https://www.justpark.com/search/?coords=41.4%2C2.15&q=Carrer%20Gran%207%2C%2008012%20Barcelona";
+        let justpark = "https://www.justpark.com/search/?coords=41.4%2C2.15\
+            &q=Carrer%20Gran%207%2C%2008012%20Barcelona";
         assert_eq!(place().justpark(), justpark);
     }
 

@@ -337,7 +337,8 @@ mod tests {
         /// Checks that claims that this module does not read may have values of any type.
         #[test]
         fn any_other_claim_may_be_anything(
-            name in "updated_at|amr|acr|locale|name|at_hash|auth_time|address|phone_number|[a-z]{6,9}",
+            name in "updated_at|amr|acr|locale|name|at_hash|auth_time|address|phone_number\
+                |[a-z]{6,9}",
             value in prop_oneof![
                 Just(json!(null)), Just(json!("")), Just(json!(5)), Just(json!([
                     1,

@@ -103,7 +103,12 @@ impl SignInError {
             }
             Self::NoProviderSignIn(what) => log_refusal(what, None),
             Self::InvalidClaims(cause) => {
-                tracing::warn!(%request_id, reason = "the ID token is not valid", cause, "not signed in");
+                tracing::warn!(
+                    %request_id,
+                    reason = "the ID token is not valid",
+                    cause,
+                    "not signed in"
+                );
             }
             Self::UnverifiedAddress(cause) => {
                 tracing::info!(%request_id, reason = "the provider has not verified a mail \

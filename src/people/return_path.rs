@@ -100,7 +100,8 @@ mod tests {
             "/console/",
             "/sign-in",
             "/sign-in?return_to=%2Fconsole",
-            "/oauth/authorize?client_id=https%3A%2F%2Fapp.example%2Fclient&redirect_uri=https://app.example/&scope=a%20b",
+            "/oauth/authorize?client_id=https%3A%2F%2Fapp.example%2Fclient\
+                &redirect_uri=https://app.example/&scope=a%20b",
             "/a/b;c=d/e:f@g?x=//host",
             "/%C3%A9t%C3%A9",
             "/console?x=%0d%0a",

@@ -140,7 +140,11 @@ async fn redeem_ticket(
     )
     .await?;
     tracing::info!(
-        request_id = %visit.request_id, organization = %grant.organization.id, member = %grant.member_id, by = "ticket", "signed in"
+        request_id = %visit.request_id,
+        organization = %grant.organization.id,
+        member = %grant.member_id,
+        by = "ticket",
+        "signed in"
     );
     Ok(redirect_with_session(visit, &token, &grant.return_to))
 }
@@ -255,7 +259,11 @@ async fn finish_provider_sign_in(
     )
     .await?;
     tracing::info!(
-        request_id = %visit.request_id, organization = %membership.organization.id, member = %membership.member_id, by = "provider", "signed in"
+        request_id = %visit.request_id,
+        organization = %membership.organization.id,
+        member = %membership.member_id,
+        by = "provider",
+        "signed in"
     );
     Ok(redirect_with_session(visit, &token, return_to))
 }
@@ -297,7 +305,10 @@ async fn end_session(
         }
         session::end_session_of_member(service, &signed_in, visit.request_id).await?;
         tracing::info!(
-            request_id = %visit.request_id, organization = %signed_in.organization.id, member = %signed_in.member_id, "signed out"
+            request_id = %visit.request_id,
+            organization = %signed_in.organization.id,
+            member = %signed_in.member_id,
+            "signed out"
         );
     }
     Ok(with_cookies(

@@ -170,7 +170,12 @@ pub async fn signed_in(
     match service.store.read(move |tx| find(tx, token, now)).await? {
         SessionLookup::NotFound => Ok(None),
         SessionLookup::Expired(organization) => {
-            tracing::debug!(%request_id, %organization, reason = "the session has ended", "not signed in");
+            tracing::debug!(
+                %request_id,
+                %organization,
+                reason = "the session has ended",
+                "not signed in"
+            );
             Ok(None)
         }
         SessionLookup::Restricted(organization, barred) => {

@@ -126,7 +126,10 @@ fn fields(
             "country",
             texts.country,
             &input.country,
-            r#" autocomplete="country" maxlength="2" autocapitalize="characters" spellcheck="false""#,
+            concat!(
+                r#" autocomplete="country" maxlength="2" autocapitalize="characters""#,
+                r#" spellcheck="false""#
+            ),
         ),
         field(
             "timezone",

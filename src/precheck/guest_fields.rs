@@ -394,7 +394,9 @@ mod tests {
             maximum in prop::option::of(0..150_u32),
             has_nations: bool,
             is_lead: bool,
-            only in prop::option::of(prop::sample::select(&[GuestPart::Lead, GuestPart::Others][..])),
+            only in prop::option::of(prop::sample::select(
+                &[GuestPart::Lead, GuestPart::Others][..],
+            )),
         ) {
             let rule = GuestFieldRule {
                 minimum_age: minimum,

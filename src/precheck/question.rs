@@ -86,7 +86,10 @@ pub struct Condition {
 /// A question in a request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("if" = { "not": { "required": ["texts"] } }, "then" = { "required": ["textMlTextId"] }))]
+#[schemars(extend(
+    "if" = { "not": { "required": ["texts"] } },
+    "then" = { "required": ["textMlTextId"] }
+))]
 pub struct QuestionInput {
     /// Id of the question of this step to keep, with its answers. Left out or null: a new question.
     /// Any other id is a 400, and so is every id on create.

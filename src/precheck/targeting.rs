@@ -152,21 +152,40 @@ mod tests {
 
     prop_compose! {
         fn rules()(
-            min_los in prop_oneof![Just(0), 0..10_u32], max_los in prop_oneof![Just(1000), 0..10_u32],
+            min_los in prop_oneof![Just(0), 0..10_u32],
+            max_los in prop_oneof![Just(1000), 0..10_u32],
             lead in (prop::option::of(0..10_u32), prop::option::of(0..10_u32)),
-            inclusion_type in prop::option::of(prop_oneof![Just(InclusionType::AllExceptSelected), Just(InclusionType::OnlySelected)]),
-            excluded_sources in sources(), included_sources_returning in sources(),
-            is_returning_guest_excluded: bool, is_always_shown in prop::bool::weighted(0.2),
+            inclusion_type in prop::option::of(prop_oneof![
+                Just(InclusionType::AllExceptSelected),
+                Just(InclusionType::OnlySelected),
+            ]),
+            excluded_sources in sources(),
+            included_sources_returning in sources(),
+            is_returning_guest_excluded: bool,
+            is_always_shown in prop::bool::weighted(0.2),
         ) -> Targeting {
             Targeting {
-                min_los, max_los, lead_time_min_days: lead.0, lead_time_max_days: lead.1, inclusion_type, excluded_sources,
-                included_sources_returning, is_returning_guest_excluded, is_always_shown,
+                min_los,
+                max_los,
+                lead_time_min_days: lead.0,
+                lead_time_max_days: lead.1,
+                inclusion_type,
+                excluded_sources,
+                included_sources_returning,
+                is_returning_guest_excluded,
+                is_always_shown,
             }
         }
     }
 
     prop_compose! {
-        fn stay()(start in 0..400_i64, nights in 0..1100_i64, lead in -2..12_i64, channel in prop::sample::select(CHANNELS.to_vec()), is_returning: bool) -> TargetingInput {
+        fn stay()(
+            start in 0..400_i64,
+            nights in 0..1100_i64,
+            lead in -2..12_i64,
+            channel in prop::sample::select(CHANNELS.to_vec()),
+            is_returning: bool,
+        ) -> TargetingInput {
             let check_in = jiff::civil::date(2026, 1, 1).saturating_add(start.days());
             TargetingInput {
                 check_in,

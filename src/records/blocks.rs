@@ -258,7 +258,13 @@ mod tests {
     proptest! {
         #[test]
         fn every_offset_is_found_in_the_blocks(
-            rounds in prop::collection::vec((prop::collection::btree_set(0_i64..40_000, 0..3_000), 0_usize..200), 1..6),
+            rounds in prop::collection::vec(
+                (
+                    prop::collection::btree_set(0_i64..40_000, 0..3_000),
+                    0_usize..200,
+                ),
+                1..6,
+            ),
         ) {
             let (mut blocks, mut records) = (Vec::new(), BTreeSet::new());
             for (numbers, gone) in rounds {

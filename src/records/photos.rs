@@ -246,7 +246,8 @@ pub(super) fn addresses(
         });
         let base = context.public_url();
         Some(Value::from(format!(
-            "{base}/files/{organization}/{review}/{position}?expires={expires}&signature={signature}"
+            "{base}/files/{organization}/{review}/{position}\
+                ?expires={expires}&signature={signature}"
         )))
     };
     Ok(keys

@@ -152,7 +152,10 @@ mod tests {
         fn portal_resolution_agrees_with_the_spec(
             // A lower portal number means an earlier creation.
             mut scopes in prop::collection::vec((0..6_u8, target()), 0..12),
-            property in 0..4_u8, group in prop::option::of(0..4_u8), tags in prop::collection::vec(0..4_u8, 0..4), default in prop::option::of(0..6_u8),
+            property in 0..4_u8,
+            group in prop::option::of(0..4_u8),
+            tags in prop::collection::vec(0..4_u8, 0..4),
+            default in prop::option::of(0..6_u8),
         ) {
             scopes.sort_by_key(|(portal, _)| *portal);
             let mut assignments = Assignments::new(default.map(id));
@@ -173,10 +176,20 @@ mod tests {
                     .find(|(_, target)| fits(target))
                     .map(|(portal, _)| *portal)
             };
-            let expected = first(&|target| matches!(target, ResolutionTarget::Property(number) if *number == property))
-                                                .or_else(|| first(&|target| matches!(target, ResolutionTarget::Group(number) if Some(*number) == group)))
-                                                .or_else(|| first(&|target| matches!(target, ResolutionTarget::Tag(number) if tags.contains(number))))
-                                                .or(default);
+            let expected = first(&|target| {
+                matches!(target, ResolutionTarget::Property(number) if *number == property)
+            })
+            .or_else(|| {
+                first(&|target| {
+                    matches!(target, ResolutionTarget::Group(number) if Some(*number) == group)
+                })
+            })
+            .or_else(|| {
+                first(&|target| {
+                    matches!(target, ResolutionTarget::Tag(number) if tags.contains(number))
+                })
+            })
+            .or(default);
             let placement = Placement {
                 property: id(property),
                 group: group.map(id),

@@ -608,7 +608,16 @@ mod tests {
         #[test]
         fn the_best_hits_are_the_first_of_all_sorted_hits(
             query in "[abß1 -]{0,2}[abß1]",
-            offered in prop::collection::vec((types(), names(), prop::option::of(names()), 0..4_u128, any::<bool>()), 0..40),
+            offered in prop::collection::vec(
+                (
+                    types(),
+                    names(),
+                    prop::option::of(names()),
+                    0..4_u128,
+                    any::<bool>(),
+                ),
+                0..40,
+            ),
             limit in 1..8_usize,
         ) {
             let mut best = BestHits::new(Query::new(&query).unwrap(), limit);

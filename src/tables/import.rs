@@ -646,7 +646,11 @@ fn issues(
             })
             .collect();
         let index = columns.iter().position(|column| {
-            matches!(column, Column::Field(field) if field.path.iter().map(String::as_str).eq(keys.iter().copied()))
+            matches!(
+                column,
+                Column::Field(field)
+                    if field.path.iter().map(String::as_str).eq(keys.iter().copied())
+            )
         });
         match index.and_then(|index| headers.get(index)) {
             Some(header) => Some(header.clone()),

@@ -170,7 +170,9 @@ pub(super) fn embedded_ipv4(ip: IpAddr) -> IpAddr {
         // Such an address is returned unchanged and is therefore not public.
         | [0x0064, 0xff9b, 0 | 1, 0, 0, 0, high, low]
         // 6to4.
-        | [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))),
+        | [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from(
+            u32::from(high) << 16 | u32::from(low),
+        )),
         _ => ip,
     }
 }

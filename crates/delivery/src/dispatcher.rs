@@ -408,10 +408,30 @@ fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutco
     let (event, attempts) = (&delivery.reported.event, delivery.attempts.len());
     match outcome {
         AttemptOutcome::Failed | AttemptOutcome::Private => {
-            tracing::warn!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "a webhook delivery failed and is not repeated");
+            tracing::warn!(
+                %organization,
+                %subscription,
+                delivery = %id,
+                event,
+                host,
+                attempts,
+                status,
+                error,
+                "a webhook delivery failed and is not repeated"
+            );
         }
         AttemptOutcome::Retry(_) | AttemptOutcome::Pinged(Status::Failed) => {
-            tracing::debug!(%organization, %subscription, delivery = %id, event, host, attempts, status, error, "an attempt at a webhook delivery failed");
+            tracing::debug!(
+                %organization,
+                %subscription,
+                delivery = %id,
+                event,
+                host,
+                attempts,
+                status,
+                error,
+                "an attempt at a webhook delivery failed"
+            );
         }
         AttemptOutcome::Delivered | AttemptOutcome::Gone | AttemptOutcome::Pinged(_) => {}
     }
@@ -450,8 +470,9 @@ fn prepare(
     deliveries.into_iter().zip(prepared).map(job).collect()
 }
 
-/// Prepares deliveries together. If `prepare` fails or panics, prepares each delivery alone, so that
-/// only the deliveries that cause the failure fail. Returns one result for each delivery, in order.
+/// Prepares deliveries together. If `prepare` fails or panics, prepares each delivery alone, so
+/// that only the deliveries that cause the failure fail. Returns one result for each delivery, in
+/// order.
 fn isolate_failures<D, P>(
     deliveries: &[D],
     mut prepare: impl FnMut(&[D]) -> Result<Vec<Result<P>>>,

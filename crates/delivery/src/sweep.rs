@@ -61,7 +61,8 @@ store::statements! {
                 (select 1 from webhook_delivery d where d.organization_id = ?1
                 and d.subscription_id = s.id)
             for update skip locked)
-        delete from webhook_subscription where organization_id = ?1 and id in (select id from bare)";
+        delete from webhook_subscription
+            where organization_id = ?1 and id in (select id from bare)";
     /// Pending deliveries that are due later than `?1`, the latest due time first.
     LATE = "select organization_id, id from webhook_delivery where status = 'pending'
         and next_attempt_at > ?1

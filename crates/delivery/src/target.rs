@@ -262,7 +262,14 @@ mod tests {
     proptest! {
         #[test]
         fn a_name_is_allowed_if_all_its_addresses_are_allowed(
-            bits in proptest::collection::vec(prop_oneof![any::<u32>(), 0x7f00_0000..0x7f00_0004_u32, 0x0a00_0000..0x0a00_0004_u32], 1..4),
+            bits in proptest::collection::vec(
+                prop_oneof![
+                    any::<u32>(),
+                    0x7f00_0000..0x7f00_0004_u32,
+                    0x0a00_0000..0x0a00_0004_u32,
+                ],
+                1..4,
+            ),
             length in 0_u8..=32,
             is_private: bool,
         ) {

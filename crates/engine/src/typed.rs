@@ -121,7 +121,9 @@ mod tests {
         #[test]
         fn the_ten_digits_of_a_script_have_their_values(
             digit in 0..10_u32,
-            zero in prop::sample::select(vec![0x660_u32, 0x6f0, 0x966, 0xe50, 0xff10, 0x1d7ce, 0x1e950]),
+            zero in prop::sample::select(vec![
+                0x660_u32, 0x6f0, 0x966, 0xe50, 0xff10, 0x1d7ce, 0x1e950,
+            ]),
         ) {
             let input = char::from_u32(zero + digit).unwrap();
             prop_assert_eq!(super::digit(input), char::from_digit(digit, 10));

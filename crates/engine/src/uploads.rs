@@ -256,7 +256,12 @@ pub fn created_at(key: &str) -> Option<Timestamp> {
 /// Returns the name of a file: the last path segment of the client's name, without control and
 /// bidirectional characters, up to [`NAME_LENGTH`].
 pub(crate) fn file_name(sent: Option<&str>) -> String {
-    let is_bidirectional = |c: char| matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let is_bidirectional = |c: char| {
+        matches!(
+            c,
+            '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
+        )
+    };
     let last = sent
         .unwrap_or_default()
         .rsplit(['/', '\\'])

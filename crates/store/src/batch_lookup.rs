@@ -50,10 +50,10 @@ where
     /// Creates the queue of the look-ups that `find` answers. On PostgreSQL the statements of
     /// `find` share no snapshot: a statement may see a commit that the statement before it did not
     /// see.
-    pub fn new(
-        store: Store,
-        find: impl Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new<F>(store: Store, find: F) -> Self
+    where
+        F: Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync + 'static,
+    {
         let state = Mutex::new(LookupState {
             waiting: VecDeque::new(),
             is_running: false,

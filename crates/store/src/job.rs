@@ -16,8 +16,7 @@ use crate::{Transaction, WAIT_LIMIT};
 /// that owns the connection.
 pub trait Work<T, E>: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static {}
 
-impl<T, E, W> Work<T, E> for W where W: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static
-{}
+impl<T, E, W: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static> Work<T, E> for W {}
 
 /// The error type of work. An error of the store must be convertible into it.
 pub trait WorkError: From<Error> + Send + 'static {}

@@ -344,9 +344,10 @@ mod tests {
             kind("communicationMethod"),
             InputKind::Choice(["whatsapp", "text", "phone"].map(str::to_owned).to_vec())
         );
-        assert!(
-            matches!(kind("excludedQuickAccessTypes"), InputKind::Choices(values) if values.len() == 5)
-        );
+        assert!(matches!(
+            kind("excludedQuickAccessTypes"),
+            InputKind::Choices(values) if values.len() == 5
+        ));
         assert_eq!(
             kind("brandingId"),
             InputKind::Reference("listPortalBrandings".into())
@@ -391,12 +392,14 @@ mod tests {
             named(&specs, "contractTemplateTextMlTextId").kind,
             InputKind::Text("precheck_step_detail".into())
         );
-        assert!(
-            matches!(&named(&specs, "identityFlagPolicy").kind, InputKind::Object(checks) if checks.len() == 13)
-        );
-        assert!(
-            matches!(&named(&specs, "guestFieldRules").kind, InputKind::Rules(parts) if parts[0].name == RULE_NAME_FIELD && parts.len() == 5)
-        );
+        assert!(matches!(
+            &named(&specs, "identityFlagPolicy").kind,
+            InputKind::Object(checks) if checks.len() == 13
+        ));
+        assert!(matches!(
+            &named(&specs, "guestFieldRules").kind,
+            InputKind::Rules(parts) if parts[0].name == RULE_NAME_FIELD && parts.len() == 5
+        ));
         assert!(specs.iter().all(|spec| spec.name != "isEnabled"));
     }
 

@@ -331,7 +331,13 @@ mod tests {
         fn asked_questions_agree_with_their_conditions(
             // For each question: its conditions, each with the positions of a question and of an
             // option, and the options that are chosen.
-            shape in prop::collection::vec((prop::collection::vec((0..6_usize, 0..3_usize), 0..3), prop::collection::vec(0..3_usize, 0..3)), 1..7),
+            shape in prop::collection::vec(
+                (
+                    prop::collection::vec((0..6_usize, 0..3_usize), 0..3),
+                    prop::collection::vec(0..3_usize, 0..3),
+                ),
+                1..7,
+            ),
         ) {
             let questions: Vec<Question> = shape
                 .iter()

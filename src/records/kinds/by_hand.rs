@@ -12,7 +12,8 @@ record! {
     pub struct FeeFields {
         /// Name of the fee, which guests see.
         name: Label;
-        /// Amount for a stay, in the minor unit of the currency, such as cents. Null: it is not known.
+        /// Amount for a stay, in the minor unit of the currency, such as cents. Null: it is not
+        /// known.
         amount_cents: Option<Cents>;
         /// Currency of the amount, as an ISO 4217 code. Null: the currency of the organization.
         currency: Option<CurrencyCode>;

@@ -30,7 +30,10 @@ record! {
         /// no.
         reconnects_at_once: Option<bool>, read as Option<bool>;
     }
-    example { "propertyId": FLAT, "name": "Front door", "deviceType": "lock", "vendor": "Acme", "isOnline": true }
+    example {
+        "propertyId": FLAT, "name": "Front door", "deviceType": "lock", "vendor": "Acme",
+        "isOnline": true,
+    }
 }
 
 /// The type of a device.

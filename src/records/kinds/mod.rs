@@ -23,19 +23,47 @@ macro_rules! record {
     ($(#[$meta:meta])* pub struct $name:ident { $($fields:tt)* } $(example $example:tt)?) => {
         record!(@sort [$(#[$meta])* $name $(example $example)?] [] [] $($fields)*);
     };
-    (@sort $record:tt [$($stored:tt)*] [$($read:tt)*] $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty, read where it fits as $as:ty; $($rest:tt)*) => {
+    (
+        @sort $record:tt [$($stored:tt)*] [$($read:tt)*]
+        $(#[doc = $doc:literal])* $(#[schemars $extension:tt])*
+        $field:ident: $type:ty, read where it fits as $as:ty; $($rest:tt)*
+    ) => {
         record!(
             @sort $record [$($stored)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,]
-            [$($read)* $(#[doc = $doc])* #[serde(default, deserialize_with = "crate::records::kinds::where_it_fits")] pub $field: $as,] $($rest)*
+            [
+                $($read)* $(#[doc = $doc])*
+                #[serde(default, deserialize_with = "crate::records::kinds::where_it_fits")]
+                pub $field: $as,
+            ]
+            $($rest)*
         );
     };
-    (@sort $record:tt [$($stored:tt)*] [$($read:tt)*] $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty, read as $as:ty; $($rest:tt)*) => {
-        record!(@sort $record [$($stored)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,] [$($read)* $(#[doc = $doc])* pub $field: $as,] $($rest)*);
+    (
+        @sort $record:tt [$($stored:tt)*] [$($read:tt)*]
+        $(#[doc = $doc:literal])* $(#[schemars $extension:tt])*
+        $field:ident: $type:ty, read as $as:ty; $($rest:tt)*
+    ) => {
+        record!(
+            @sort $record [$($stored)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,]
+            [$($read)* $(#[doc = $doc])* pub $field: $as,]
+            $($rest)*
+        );
     };
-    (@sort $record:tt [$($stored:tt)*] $read:tt $(#[doc = $doc:literal])* $(#[schemars $extension:tt])* $field:ident: $type:ty; $($rest:tt)*) => {
-        record!(@sort $record [$($stored)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,] $read $($rest)*);
+    (
+        @sort $record:tt [$($stored:tt)*] $read:tt
+        $(#[doc = $doc:literal])* $(#[schemars $extension:tt])*
+        $field:ident: $type:ty; $($rest:tt)*
+    ) => {
+        record!(
+            @sort $record [$($stored)* $(#[doc = $doc])* $(#[schemars $extension])* $field: $type,]
+            $read
+            $($rest)*
+        );
     };
-    (@sort [$(#[$meta:meta])* $name:ident $(example $example:tt)?] [$($stored:tt)*] [$($read:tt)*]) => {
+    (
+        @sort [$(#[$meta:meta])* $name:ident $(example $example:tt)?]
+        [$($stored:tt)*] [$($read:tt)*]
+    ) => {
         #[derive(Debug, Clone, serde::Deserialize)]
         $(#[$meta])*
         #[serde(rename_all = "camelCase")]

@@ -50,5 +50,8 @@ record! {
         /// A text or a number for each custom field, by the id of the custom field.
         custom_fields: Option<Value>;
     }
-    example { "name": "Casa Azul 2-1", "timezone": "Europe/Madrid", "country": "ES", "checkInTime": "15:00", "checkOutTime": "11:00" }
+    example {
+        "name": "Casa Azul 2-1", "timezone": "Europe/Madrid", "country": "ES",
+        "checkInTime": "15:00", "checkOutTime": "11:00",
+    }
 }

@@ -56,9 +56,13 @@ record! {
         verification_status: Option<OneOf<VerificationStatus>>, read as Option<VerificationStatus>;
     }
     example {
-        "propertyId": FLAT, "status": "confirmed", "channel": "direct", "bookedAt": "2026-11-02T10:00:00.000Z",
+        "propertyId": FLAT, "status": "confirmed", "channel": "direct",
+        "bookedAt": "2026-11-02T10:00:00.000Z",
         "checkIn": "2026-12-11", "checkOut": "2026-12-15",
-        "guest": { "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null, "language": "en" },
+        "guest": {
+            "firstName": "Ada", "lastName": "L", "email": "ada@example.com", "phone": null,
+            "language": "en",
+        },
     }
 }
 

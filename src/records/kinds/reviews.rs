@@ -37,7 +37,10 @@ record! {
         /// place.
         photo_keys: Option<WithheldField<AtMost<100, String>>>;
     }
-    example { "propertyId": FLAT, "source": "pms", "submittedAt": "2026-11-02T10:00:00.000Z", "overallRating": 5, "photoUrls": [] }
+    example {
+        "propertyId": FLAT, "source": "pms", "submittedAt": "2026-11-02T10:00:00.000Z",
+        "overallRating": 5, "photoUrls": [],
+    }
 }
 
 /// The origin of a review.

@@ -53,7 +53,11 @@ macro_rules! value {
 /// When the other record is deleted, the service empties the field, so rules read an `Option`.
 macro_rules! reference {
     ($(#[$doc:meta])* $name:ident to $kind:ident) => {
-        value!($(#[$doc])* $name, { "type": "string", "format": "uuid", REFERENCE_KEYWORD: RecordKind::$kind });
+        value!(
+            $(#[$doc])*
+            $name,
+            { "type": "string", "format": "uuid", REFERENCE_KEYWORD: RecordKind::$kind }
+        );
     };
 }
 

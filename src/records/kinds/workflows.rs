@@ -48,7 +48,8 @@ record! {
         record_id: Option<Uuid>, read as Option<Uuid>;
     }
     example {
-        "workflowId": "0192f0c1-2345-7abc-8def-0123456789ad", "nodeId": "node-1", "occurredAt": "2026-11-21T09:30:00.000Z",
+        "workflowId": "0192f0c1-2345-7abc-8def-0123456789ad", "nodeId": "node-1",
+        "occurredAt": "2026-11-21T09:30:00.000Z",
         "recordType": null, "recordId": null,
     }
 }

@@ -33,7 +33,10 @@ macro_rules! resource {
             $(
                 $(#[$meta:meta])*
                 $name:ident: $type:ty = $new:expr
-                $(, answered $(#[$answered_meta:meta])* $(and as $(#[$copy_meta:meta])* $copy:ident)?)?
+                $(
+                    , answered $(#[$answered_meta:meta])*
+                    $(and as $(#[$copy_meta:meta])* $copy:ident)?
+                )?
                 $(
                     , $(#[$sent_meta:meta])* sent as $sent:ty $(, by $hand:ident)?
                     $(, in $section:ident $(after $after:ident)? $(before $before:ident)?)?
@@ -47,7 +50,10 @@ macro_rules! resource {
         pub struct $fields:ident {
             $(
                 $(#[$only_meta:meta])* $only:ident: $only_type:ty
-                $(, in $only_section:ident $(after $only_after:ident)? $(before $only_before:ident)?)?;
+                $(
+                    , in $only_section:ident $(after $only_after:ident)?
+                    $(before $only_before:ident)?
+                )?;
             )*
         }
 
@@ -58,18 +64,27 @@ macro_rules! resource {
                     $(#[$inner_meta:meta])*
                     $inner:ident: $inner_type:ty = $inner_new:expr
                     $(
-                        , $(#[$inner_sent_meta:meta])* sent as $inner_sent:ty $(, by $inner_hand:ident)?
-                        $(, in $inner_section:ident $(after $inner_after:ident)? $(before $inner_before:ident)?)?
+                        , $(#[$inner_sent_meta:meta])* sent as $inner_sent:ty
+                        $(, by $inner_hand:ident)?
+                        $(
+                            , in $inner_section:ident $(after $inner_after:ident)?
+                            $(before $inner_before:ident)?
+                        )?
                     )?;
                 )*
             }
         )*
     ) => {
-        $crate::resource!(@stored $(#[$stored_meta])* $stored { $($(#[$meta])* $name: $type = $new;)* });
+        $crate::resource!(@stored $(#[$stored_meta])* $stored {
+            $($(#[$meta])* $name: $type = $new;)*
+        });
         $crate::resource!(@answer [$($(#[$answer_meta])* $answer)?] of $stored, [] [] $(
-            $(#[$meta])* $name: $type $(, answered $(#[$answered_meta])* $(and as $(#[$copy_meta])* $copy)?)?;
+            $(#[$meta])* $name: $type
+            $(, answered $(#[$answered_meta])* $(and as $(#[$copy_meta])* $copy)?)?;
         )*);
-        $($crate::resource!(@stored $(#[$part_meta])* $part { $($(#[$inner_meta])* $inner: $inner_type = $inner_new;)* });)*
+        $($crate::resource!(@stored $(#[$part_meta])* $part {
+            $($(#[$inner_meta])* $inner: $inner_type = $inner_new;)*
+        });)*
 
         #[derive(Debug, Clone, Default, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -86,23 +101,34 @@ macro_rules! resource {
             pub fn apply(self, target: &mut $stored) {
                 let sent = self;
                 $($($crate::resource!(@apply sent.$name as $sent, target $(, $hand)?);)?)*
-                $($($($crate::resource!(@apply sent.$inner as $inner_sent, target.$place $(, $inner_hand)?);)?)*)*
+                $($($($crate::resource!(
+                    @apply sent.$inner as $inner_sent, target.$place $(, $inner_hand)?
+                );)?)*)*
             }
 
             /// Writes the section of each field of the form into a schema of the fields.
             fn write_sections(schema: &mut schemars::Schema) {
                 $crate::field::write_sections(schema, &[
-                    $($($($crate::resource!(@section $name $section $(after $after)? $(before $before)?),)?)?)*
-                    $($($crate::resource!(@section $only $only_section $(after $only_after)? $(before $only_before)?),)?)*
+                    $($($($crate::resource!(
+                        @section $name $section $(after $after)? $(before $before)?
+                    ),)?)?)*
+                    $($($crate::resource!(
+                        @section $only $only_section $(after $only_after)? $(before $only_before)?
+                    ),)?)*
                     $($($($($crate::resource!(
-                        @section $inner $inner_section $(after $inner_after)? $(before $inner_before)?
+                        @section $inner $inner_section
+                        $(after $inner_after)? $(before $inner_before)?
                     ),)?)?)*)*
                 ]);
             }
         }
     };
     (@section $name:ident $section:ident) => {
-        $crate::field::FormField { name: stringify!($name), section: stringify!($section), beside: None }
+        $crate::field::FormField {
+            name: stringify!($name),
+            section: stringify!($section),
+            beside: None,
+        }
     };
     (@section $name:ident $section:ident after $other:ident) => {
         $crate::field::FormField {
@@ -118,8 +144,14 @@ macro_rules! resource {
             beside: Some($crate::field::Beside::Before(stringify!($other))),
         }
     };
-    (@stored $(#[$struct_meta:meta])* $stored:ident { $($(#[$meta:meta])* $name:ident: $type:ty = $new:expr;)* }) => {
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    (
+        @stored $(#[$struct_meta:meta])* $stored:ident {
+            $($(#[$meta:meta])* $name:ident: $type:ty = $new:expr;)*
+        }
+    ) => {
+        #[derive(
+            Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         #[serde(rename_all = "camelCase", default)]
         #[schemars(!default)]
         $(#[$struct_meta])*
@@ -136,11 +168,15 @@ macro_rules! resource {
     (@answer [] $($rest:tt)*) => {};
     (
         @answer [$($answer:tt)+] of $stored:ident, [$($declared:tt)*] [$($read:tt)*]
-        $(#[$meta:meta])* $name:ident: $type:ty, answered $(#[$answered_meta:meta])* $(and as $(#[$copy_meta:meta])* $copy:ident)?;
+        $(#[$meta:meta])* $name:ident: $type:ty,
+        answered $(#[$answered_meta:meta])* $(and as $(#[$copy_meta:meta])* $copy:ident)?;
         $($rest:tt)*
     ) => {
         $crate::resource!(@answer [$($answer)+] of $stored,
-            [$($declared)* $(#[$meta])* $(#[$answered_meta])* $name: $type, $($(#[$copy_meta])* $copy: $type,)?]
+            [
+                $($declared)* $(#[$meta])* $(#[$answered_meta])* $name: $type,
+                $($(#[$copy_meta])* $copy: $type,)?
+            ]
             [$($read)* $name: $name, $($copy: $name,)?]
             $($rest)*
         );
@@ -152,7 +188,10 @@ macro_rules! resource {
     ) => {
         $crate::resource!(@answer [$($answer)+] of $stored, [$($declared)*] [$($read)*] $($rest)*);
     };
-    (@answer [$(#[$answer_meta:meta])* $answer:ident] of $stored:ident, [$($declared:tt)*] [$($field:ident: $read:ident,)*]) => {
+    (
+        @answer [$(#[$answer_meta:meta])* $answer:ident] of $stored:ident,
+        [$($declared:tt)*] [$($field:ident: $read:ident,)*]
+    ) => {
         #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
         #[serde(rename_all = "camelCase")]
         $(#[$answer_meta])*

@@ -80,7 +80,8 @@ text!(
 );
 text!(
     /// An absolute http or https URL. The empty string clears the stored value.
-    HttpUrlOrEmpty, { "type": "string", "format": "http-url-or-empty", "maxLength": 2048 }, stored by unless_empty
+    HttpUrlOrEmpty, { "type": "string", "format": "http-url-or-empty", "maxLength": 2048 },
+    stored by unless_empty
 );
 text!(
     /// A mail address.
@@ -93,7 +94,8 @@ text!(
 );
 text!(
     /// A colour: `#` and three or six hexadecimal digits.
-    HexColor, { "type": "string", "pattern": "^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$" }, stored by expand_color
+    HexColor, { "type": "string", "pattern": "^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$" },
+    stored by expand_color
 );
 text!(
     /// A name of 1 to 60 characters, not blank.
@@ -105,7 +107,8 @@ text!(
 );
 text!(
     /// A language as a BCP 47 tag.
-    Language, { "type": "string", "format": "language", "maxLength": crate::format::LANGUAGE_LENGTH }
+    Language,
+    { "type": "string", "format": "language", "maxLength": crate::format::LANGUAGE_LENGTH }
 );
 text!(
     /// A country as its two-letter ISO 3166-1 code.

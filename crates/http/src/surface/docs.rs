@@ -27,7 +27,10 @@ const PAGE: &str = concat!(
 </head>
 <body>
 <div id="app"></div>
-<noscript>This page needs JavaScript. It shows the documents of three interfaces: <a href="api/v1/openapi.json">public</a>, <a href="platform/v1/openapi.json">platform</a>, <a href="guest/v1/openapi.json">guest</a>.</noscript>
+<noscript>This page needs JavaScript. It shows the documents of three interfaces: "#,
+    r#"<a href="api/v1/openapi.json">public</a>, "#,
+    r#"<a href="platform/v1/openapi.json">platform</a>, "#,
+    r#"<a href="guest/v1/openapi.json">guest</a>.</noscript>
 <script src="docs/scalar.js?v="#,
     env!("CARGO_PKG_VERSION"),
     r#""></script>

@@ -307,7 +307,11 @@ fn reserve_space(service: &Service, mut response: Response, is_read: bool, id: U
         .and_then(|requester| requester.organization);
     let bytes = response.body().size_hint().lower();
     if is_read && bytes >= MIN_LARGE_SIZE && !service.outbound.has_space_now(share) {
-        tracing::warn!(request_id = %id, cause = "the buffer of unsent answers is full", "refused a request with 503");
+        tracing::warn!(
+            request_id = %id,
+            cause = "the buffer of unsent answers is full",
+            "refused a request with 503"
+        );
         return refuse(&ErrorKind::Unavailable.into(), id);
     }
     let reserved_space = service.outbound.reserve(share, bytes);

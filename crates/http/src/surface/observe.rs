@@ -233,10 +233,20 @@ impl RequestMetrics {
             .cloned();
         cached.unwrap_or_else(|| {
             let measured = Self {
-                requests: metrics::counter!("vestibule_requests_total", "operation" => operation, "status" => status.to_string()),
-                duration: metrics::histogram!("vestibule_request_duration_seconds", "operation" => operation),
+                requests: metrics::counter!(
+                    "vestibule_requests_total",
+                    "operation" => operation,
+                    "status" => status.to_string()
+                ),
+                duration: metrics::histogram!(
+                    "vestibule_request_duration_seconds",
+                    "operation" => operation
+                ),
             };
-            CACHE.write().unwrap_or_else(PoisonError::into_inner).insert((operation, status), measured.clone());
+            CACHE
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert((operation, status), measured.clone());
             measured
         })
     }
@@ -286,5 +296,15 @@ pub(super) fn request(
         .map(display);
     let credential = requester.map(|requester| display(requester.credential));
     // The target is constant, so that log filters still work if this code moves.
-    tracing::info!(target: TARGET, request_id = %id, operation, organization, credential, %method, status, milliseconds, "request");
+    tracing::info!(
+        target: TARGET,
+        request_id = %id,
+        operation,
+        organization,
+        credential,
+        %method,
+        status,
+        milliseconds,
+        "request"
+    );
 }

@@ -451,7 +451,11 @@ impl OperationSchemas {
             schema["properties"][file.field] = json!({
                 "type": "string",
                 "contentMediaType": "application/octet-stream",
-                "description": format!("The file: {}, at most {} MiB.", file.kinds, file.max_bytes >> 20),
+                "description": format!(
+                    "The file: {}, at most {} MiB.",
+                    file.kinds,
+                    file.max_bytes >> 20
+                ),
             });
             return Some(json!({
                 "required": true,

@@ -110,16 +110,22 @@ fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables
         copied,
     } = sharding;
     let copied = sql_array(copied.iter());
-    let all = format!("select string_agg(t.name || '=' || case when p.logicalrelid is null then '-'
-            when t.name = any({copied}) then case when p.partmethod = 'n' and p.repmodel = 't' then '+' else '!' end
+    let all = format!(
+        "select string_agg(t.name || '=' || case when p.logicalrelid is null then '-'
+            when t.name = any({copied}) then
+                case when p.partmethod = 'n' and p.repmodel = 't' then '+' else '!' end
             when p.partmethod = 'h' and column_to_column_name(p.logicalrelid,
                 p.partkey) = case when t.name = '{root}' then '{key}' else '{column}' end
-                and p.colocationid = (select r.colocationid from pg_dist_partition r where r.logicalrelid = '{root}'::regclass) then '+'
+                and p.colocationid = (select r.colocationid from pg_dist_partition r
+                    where r.logicalrelid = '{root}'::regclass) then '+'
             else '!' end, ',' order by t.name)
-        from (select c.oid, c.relname::text as name from pg_class c where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
-            and (c.relname = '{root}' or c.relname = any({copied}) or exists (select 1 from pg_attribute a
-                where a.attrelid = c.oid and a.attname = '{column}' and not a.attisdropped))) t
-        left join pg_dist_partition p on p.logicalrelid = t.oid");
+        from (select c.oid, c.relname::text as name from pg_class c
+            where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
+            and (c.relname = '{root}' or c.relname = any({copied})
+                or exists (select 1 from pg_attribute a where a.attrelid = c.oid
+                    and a.attname = '{column}' and not a.attisdropped))) t
+        left join pg_dist_partition p on p.logicalrelid = t.oid"
+    );
     Ok(Tables::read(&link.scalar(until, &all)?.unwrap_or_default()))
 }
 

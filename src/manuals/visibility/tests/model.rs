@@ -289,10 +289,28 @@ fn time_of_day() -> impl Strategy<Value = Option<Time>> {
 prop_compose! {
     /// Generates stays. Most of them begin near a change of the clocks.
     fn some_stay()(
-        zone in prop::sample::select(vec!["Europe/Madrid", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"]),
+        zone in prop::sample::select(vec![
+            "Europe/Madrid",
+            "America/New_York",
+            "Australia/Lord_Howe",
+            "Asia/Kolkata",
+        ]),
         check_in in prop_oneof![
-            (prop::sample::select(vec!["2026-03-27", "2026-10-23", "2026-03-06", "2026-10-30", "2026-04-03"]), 0..5_i64)
-                .prop_map(|(day, days)| day.parse::<Date>().unwrap().saturating_add(SignedDuration::from_hours(24 * days))),
+            (
+                prop::sample::select(vec![
+                    "2026-03-27",
+                    "2026-10-23",
+                    "2026-03-06",
+                    "2026-10-30",
+                    "2026-04-03",
+                ]),
+                0..5_i64,
+            )
+                .prop_map(|(day, days)| {
+                    day.parse::<Date>()
+                        .unwrap()
+                        .saturating_add(SignedDuration::from_hours(24 * days))
+                }),
             date_within(330),
         ],
         nights in 0..9_i64,

@@ -90,7 +90,12 @@ impl Shape {
             return issues.add(tag, Reason::OneOf(values.to_string()));
         }
         let is_always_missing = |name: &str| {
-            let is_missing = |error: &ValidationError<'_>| matches!(error.kind(), Failure::Required { property } if property == name);
+            let is_missing = |error: &ValidationError<'_>| {
+                matches!(
+                    error.kind(),
+                    Failure::Required { property } if property == name
+                )
+            };
             shapes.iter().all(|errors| errors.iter().any(is_missing))
         };
         let missing = shapes

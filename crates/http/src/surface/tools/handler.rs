@@ -295,7 +295,10 @@ mod tests {
 
     #[test]
     fn a_successful_result_has_pagination_beside_its_data() {
-        let body = r#"{"data":[1],"meta":{"requestId":"r","pagination":{"limit":1,"offset":0,"total":9}}}"#;
+        let body = concat!(
+            r#"{"data":[1],"meta":{"requestId":"r","#,
+            r#""pagination":{"limit":1,"offset":0,"total":9}}}"#
+        );
         let result = result(outcome(200, body), no_advice).unwrap();
         let content = json!({ "data": [1], "pagination": { "limit": 1, "offset": 0, "total": 9 } });
         assert_eq!(result.structured_content.as_ref(), Some(&content));
