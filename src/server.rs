@@ -461,8 +461,10 @@ impl Server {
         }
         let store = self.service.store.clone();
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || store.checkpoint()).await {
-            tracing::warn!(%error, "could not move the write-ahead log into the database; the next \
-                start does it");
+            tracing::warn!(
+                %error,
+                "could not move the write-ahead log into the database; the next start does it"
+            );
         }
     }
 }
@@ -483,8 +485,11 @@ fn open_upload_storage(
     // This storage is the default, and no flag names it. So if it cannot be opened, the server
     // starts without it.
     let files = Files::in_directory(&path).inspect_err(|error| {
-        tracing::warn!(directory = %path.display(), %error, "cannot open the directory for files \
-            of guests; uploads are refused until a restart");
+        tracing::warn!(
+            directory = %path.display(),
+            %error,
+            "cannot open the directory for files of guests; uploads are refused until a restart"
+        );
     });
     let absolute = std::path::absolute(&path).unwrap_or(path);
     Ok((files.ok(), absolute.display().to_string()))
@@ -643,8 +648,10 @@ pub async fn refresh_statistics(store: &store::Store) -> bool {
     // An error is harmless, because PostgreSQL's own autovacuum analyzes tables once a minute.
     refreshed
         .inspect_err(|error| {
-            tracing::debug!(%error, "could not refresh the database's statistics; \
-            retrying")
+            tracing::debug!(
+                %error,
+                "could not refresh the database's statistics; retrying"
+            );
         })
         .is_ok()
 }

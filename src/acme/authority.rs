@@ -96,8 +96,10 @@ impl Authority {
             return Ok(None);
         };
         let Ok(stored) = serde_json::from_slice::<StoredAccount>(&json) else {
-            tracing::warn!(folder = %folder.path().display(), "cannot read the stored account of \
-                the certificate authority; registering another");
+            tracing::warn!(
+                folder = %folder.path().display(),
+                "cannot read the stored account of the certificate authority; registering another"
+            );
             return Ok(None);
         };
         let account = Account::builder_with_http(Box::new(AcmeHttpClient(self.client.clone())))

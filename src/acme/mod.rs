@@ -106,12 +106,17 @@ impl CertificateRenewer {
                 self.set_current(certificate);
             }
             Ok(None) => {
-                tracing::info!(%folder, "no TLS certificate is stored; https works when the first \
-                    one is obtained");
+                tracing::info!(
+                    %folder,
+                    "no TLS certificate is stored; https works when the first one is obtained"
+                );
             }
             Err(error) => {
-                tracing::warn!(%folder, error, "cannot use the stored TLS certificate; ordering \
-                    another");
+                tracing::warn!(
+                    %folder,
+                    error,
+                    "cannot use the stored TLS certificate; ordering another"
+                );
             }
         }
     }
@@ -212,8 +217,12 @@ impl CertificateRenewer {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match current.as_ref() {
             Some(certificate) if self.clock.now() < certificate.not_after => {
-                tracing::warn!(error, retry_in, not_after = %certificate.not_after, "could not \
-                    obtain a TLS certificate; the present one stays in use");
+                tracing::warn!(
+                    error,
+                    retry_in,
+                    not_after = %certificate.not_after,
+                    "could not obtain a TLS certificate; the present one stays in use"
+                );
             }
             _ => {
                 tracing::error!(

@@ -48,8 +48,11 @@ pub async fn call(
 pub fn understood<T>(id: Uuid, answer: engine::error::Result<T>) -> Result<T, ConsoleRefusal> {
     answer.map_err(|error| {
         let cause = error.cause();
-        tracing::error!(request_id = %id, cause, "the console cannot use an answer of an \
-            operation");
+        tracing::error!(
+            request_id = %id,
+            cause,
+            "the console cannot use an answer of an operation"
+        );
         ConsoleRefusal::broken()
     })
 }
@@ -57,8 +60,12 @@ pub fn understood<T>(id: Uuid, answer: engine::error::Result<T>) -> Result<T, Co
 /// Logs that a part of an operation's answer could not be parsed. Returns the refusal that the
 /// member sees.
 pub fn unparsable(id: Uuid, operation: &str, cause: &serde_json::Error) -> ConsoleRefusal {
-    tracing::error!(request_id = %id, operation, %cause, "the console cannot parse an answer of an \
-        operation");
+    tracing::error!(
+        request_id = %id,
+        operation,
+        %cause,
+        "the console cannot parse an answer of an operation"
+    );
     ConsoleRefusal::broken()
 }
 

@@ -86,8 +86,11 @@ pub fn redirect_with_confirmation(
 
 /// Returns the page for an error that occurred before the caller was identified.
 pub fn unavailable(service: &Service, headers: &HeaderMap, id: Uuid, error: &Error) -> Response {
-    tracing::warn!(request_id = %id, cause = error.cause().unwrap_or_default(), "a console request \
-        failed because a service it needs is not available");
+    tracing::warn!(
+        request_id = %id,
+        cause = error.cause().unwrap_or_default(),
+        "a console request failed because a service it needs is not available"
+    );
     let language = people::language(service, headers);
     let refusal = ConsoleRefusal::from(error);
     page(

@@ -847,7 +847,7 @@ mod tests {
                 match (before, presence) {
                     (Some(Online), Offline) => expected.push((minute, "device.offline")),
                     (Some(Offline), Online) if stays >= DELAY => {
-                        expected.push((minute + DELAY, "device.reconnected"))
+                        expected.push((minute + DELAY, "device.reconnected"));
                     }
                     _ => {}
                 }

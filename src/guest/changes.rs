@@ -378,10 +378,10 @@ mod tests {
                     position == after && follow(after).iter().all(|cursor| kept.contains(cursor))
                 ),
                 (Err(410), Some(after)) => {
-                    prop_assert!(follow(after).iter().any(|cursor| !kept.contains(cursor)))
+                    prop_assert!(follow(after).iter().any(|cursor| !kept.contains(cursor)));
                 }
                 (Err(status), after) => {
-                    prop_assert!(status == 400 && after.is_some_and(|after| after > latest))
+                    prop_assert!(status == 400 && after.is_some_and(|after| after > latest));
                 }
             }
         }

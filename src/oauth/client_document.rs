@@ -219,8 +219,12 @@ pub(super) async fn fetch_client(
     {
         Ok(about) => about,
         Err(reason) => {
-            tracing::info!(client = %url, organization = %on_behalf_of.id, reason, "cannot use the \
-                metadata document of an OAuth client");
+            tracing::info!(
+                client = %url,
+                organization = %on_behalf_of.id,
+                reason,
+                "cannot use the metadata document of an OAuth client"
+            );
             return Ok(None);
         }
     };

@@ -111,8 +111,13 @@ impl SignInError {
                 );
             }
             Self::UnverifiedAddress(cause) => {
-                tracing::info!(%request_id, reason = "the provider has not verified a mail \
-                    address", cause, "not signed in");
+                tracing::info!(
+                    %request_id,
+                    reason = "the provider has not verified a mail \
+                    address",
+                    cause,
+                    "not signed in"
+                );
             }
             Self::NoMember => log_refusal("no member has that mail address", None),
             Self::ProviderUnavailable(cause) => {
@@ -122,11 +127,17 @@ impl SignInError {
             Self::ServerError(error) => {
                 let cause = error.cause().unwrap_or_default();
                 if error.kind() == ErrorKind::Internal {
-                    tracing::error!(%request_id, cause, "a sign-in request failed with an internal \
-                        error");
+                    tracing::error!(
+                        %request_id,
+                        cause,
+                        "a sign-in request failed with an internal error"
+                    );
                 } else {
-                    tracing::warn!(%request_id, cause, "a sign-in request failed because a service \
-                        it needs is not available");
+                    tracing::warn!(
+                        %request_id,
+                        cause,
+                        "a sign-in request failed because a service it needs is not available"
+                    );
                 }
             }
         }

@@ -258,8 +258,11 @@ fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
             .write_for(Some(organization), store::WORK_LIMIT, note)
             .await
         {
-            tracing::warn!(%organization, cause = %error, "could not store when a session was last \
-                used; trying again at its next use");
+            tracing::warn!(
+                %organization,
+                cause = %error,
+                "could not store when a session was last used; trying again at its next use"
+            );
         }
     });
 }

@@ -162,10 +162,10 @@ mod tests {
             for (portal, target) in &scopes {
                 match target {
                     ResolutionTarget::Property(number) => {
-                        assignments.add_direct(id(*number), id(*portal))
+                        assignments.add_direct(id(*number), id(*portal));
                     }
                     ResolutionTarget::Group(number) => {
-                        assignments.add_group(id(*number), id(*portal))
+                        assignments.add_group(id(*number), id(*portal));
                     }
                     ResolutionTarget::Tag(number) => assignments.add_tag(id(*number), id(*portal)),
                 }

@@ -147,16 +147,26 @@ impl Translator {
                 if outcome == JobOutcome::TooLong {
                     let (organization, translation, language) =
                         (job.organization, job.translation, job.language);
-                    tracing::warn!(%organization, %translation, %language, "a translation is too \
-                        long for its field; the English text is shown instead");
+                    tracing::warn!(
+                        %organization,
+                        %translation,
+                        %language,
+                        "a translation is too long for its field; the English text is shown \
+                            instead"
+                    );
                 }
             }
             Err(error) => {
                 let cause = error.cause().unwrap_or_default();
                 let (organization, translation, language) =
                     (job.organization, job.translation, job.language);
-                tracing::warn!(%organization, %translation, %language, cause, "could not store a \
-                    translation; the text is translated again later");
+                tracing::warn!(
+                    %organization,
+                    %translation,
+                    %language,
+                    cause,
+                    "could not store a translation; the text is translated again later"
+                );
             }
         }
     }
@@ -183,8 +193,14 @@ impl Translator {
                     &claim.job.language,
                 );
                 let (status, cause) = (failure.status, failure.cause.as_str());
-                tracing::warn!(%organization, %translation, %language, status, cause, "a text was \
-                    not translated; trying again later");
+                tracing::warn!(
+                    %organization,
+                    %translation,
+                    %language,
+                    status,
+                    cause,
+                    "a text was not translated; trying again later"
+                );
                 let pause = retry::pause(
                     claim.failures.saturating_add(1),
                     service.app_state.ids.fraction(),

@@ -37,8 +37,12 @@ pub enum DisabledReason {
 /// Logs that a subscription was disabled. The API also shows the reason, as a field of the
 /// subscription.
 pub fn log_disabled(organization: Uuid, subscription: Uuid, reason: DisabledReason) {
-    tracing::warn!(%organization, %subscription, reason = reason.as_ref(), "a webhook subscription \
-        was disabled; nothing more is sent for it");
+    tracing::warn!(
+        %organization,
+        %subscription,
+        reason = reason.as_ref(),
+        "a webhook subscription was disabled; nothing more is sent for it"
+    );
 }
 
 #[cfg(test)]

@@ -212,8 +212,11 @@ impl Dispatcher {
                     .await;
             }
             Err(error) => {
-                tracing::warn!(delivery = %claim.id, cause = error.cause(), "could not process a \
-                    webhook delivery; it is claimed again later");
+                tracing::warn!(
+                    delivery = %claim.id,
+                    cause = error.cause(),
+                    "could not process a webhook delivery; it is claimed again later"
+                );
                 tokio::time::sleep(ERROR_DELAY).await;
                 drop(permit);
             }

@@ -124,8 +124,12 @@ impl Recorder {
                             log_disabled(organization, subscription, reason);
                         }
                         Some(SubscriptionChange::Deleted) => {
-                            tracing::info!(%organization, %subscription, "deleted a webhook \
-                                subscription because its target answered 410 Gone");
+                            tracing::info!(
+                                %organization,
+                                %subscription,
+                                "deleted a webhook subscription because its target answered 410 \
+                                    Gone"
+                            );
                             self.dependencies.deleted.notify_one();
                         }
                         None => {}
@@ -138,12 +142,17 @@ impl Recorder {
                     return;
                 }
                 Ok(Err(error)) => {
-                    tracing::warn!(%subscription, cause = error.cause(), "could not record the \
-                        outcomes of webhook deliveries; retrying shortly");
+                    tracing::warn!(
+                        %subscription,
+                        cause = error.cause(),
+                        "could not record the outcomes of webhook deliveries; retrying shortly"
+                    );
                 }
                 Err(_) => {
-                    tracing::error!(%subscription, "recording the outcomes of webhook deliveries \
-                        panicked; retrying shortly");
+                    tracing::error!(
+                        %subscription,
+                        "recording the outcomes of webhook deliveries panicked; retrying shortly"
+                    );
                 }
             }
             tokio::time::sleep(ERROR_DELAY).await;

@@ -418,8 +418,10 @@ fn commit_group(
     {
         // Dropping the operation closes its channel, so its caller gets `Error::Unavailable`. The
         // next operation tries to begin a transaction again.
-        tracing::warn!(%error, "could not begin a write; its caller is told that the database is \
-            unavailable");
+        tracing::warn!(
+            %error,
+            "could not begin a write; its caller is told that the database is unavailable"
+        );
         queue.done(first.0, Duration::ZERO);
         return;
     }
@@ -465,8 +467,10 @@ fn overwrite(connection: &Connection) {
     });
     if let Err(error) = overwritten {
         // The empty commit replaces the batch in the log even if the disk does not confirm it.
-        tracing::debug!(%error, "the empty commit that overwrites a failed batch was not \
-            confirmed");
+        tracing::debug!(
+            %error,
+            "the empty commit that overwrites a failed batch was not confirmed"
+        );
     }
 }
 

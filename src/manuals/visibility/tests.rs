@@ -337,6 +337,7 @@ fn a_relative_date_includes_its_start_and_excludes_its_end() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn each_rule_decides_visibility() {
     let season = |start: &str, end: &str| {
         json!({

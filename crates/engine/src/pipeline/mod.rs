@@ -664,12 +664,20 @@ pub fn log_failure(error: &Error, operation: &str, request_id: Uuid) {
     let cause = error.cause().unwrap_or_default();
     match error.kind() {
         ErrorKind::Internal => {
-            tracing::error!(%request_id, operation, cause, "a request failed with an internal \
-                error");
+            tracing::error!(
+                %request_id,
+                operation,
+                cause,
+                "a request failed with an internal error"
+            );
         }
         ErrorKind::Unavailable | ErrorKind::Provider => {
-            tracing::warn!(%request_id, operation, cause, "a request failed because a service it \
-                needs is not available");
+            tracing::warn!(
+                %request_id,
+                operation,
+                cause,
+                "a request failed because a service it needs is not available"
+            );
         }
         _ => {}
     }

@@ -70,8 +70,10 @@ impl StoredFile {
         let Self { files, key } = self;
         tokio::spawn(async move {
             if let Err(error) = files.delete(&key).await {
-                tracing::warn!(%error, "could not delete the file of a refused request; the next \
-                    sweep deletes it");
+                tracing::warn!(
+                    %error,
+                    "could not delete the file of a refused request; the next sweep deletes it"
+                );
             }
         });
     }

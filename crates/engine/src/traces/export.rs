@@ -146,8 +146,10 @@ pub async fn keep(stop: CancellationToken) {
     let exporter = match exporter(url) {
         Ok(exporter) => exporter,
         Err(error) => {
-            tracing::error!(%error, "cannot create the client that sends traces; no traces are \
-                sent until a restart");
+            tracing::error!(
+                %error,
+                "cannot create the client that sends traces; no traces are sent until a restart"
+            );
             return stop.cancelled().await;
         }
     };
@@ -259,8 +261,10 @@ impl HttpClient for Collector {
                 "the trace collector accepts spans again"
             ),
             Err(error) if was_accepting => {
-                tracing::warn!(cause = %crate::error::innermost(error), "the trace collector does \
-                    not accept spans; spans are dropped until it does");
+                tracing::warn!(
+                    cause = %crate::error::innermost(error),
+                    "the trace collector does not accept spans; spans are dropped until it does"
+                );
             }
             _ => {}
         }

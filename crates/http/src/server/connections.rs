@@ -312,8 +312,10 @@ impl Connections {
     /// Serves a connection until it ends or is aborted.
     async fn serve(&self, stream: TcpStream, activity: &Arc<Activity>) {
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "could not set TCP_NODELAY on a connection; its small packets \
-                may be delayed");
+            tracing::debug!(
+                %error,
+                "could not set TCP_NODELAY on a connection; its small packets may be delayed"
+            );
         }
         let socket = Socket {
             stream,

@@ -56,8 +56,11 @@ impl Tls {
     pub fn open(certificate: &Path, key: &Path, now: Timestamp) -> Result<Self, String> {
         let pair = Pair::read(certificate, key)?;
         if !pair.is_valid(now) {
-            tracing::warn!(not_before = %pair.not_before, not_after = %pair.not_after, "the TLS \
-                certificate is not valid now; clients may refuse to connect");
+            tracing::warn!(
+                not_before = %pair.not_before,
+                not_after = %pair.not_after,
+                "the TLS certificate is not valid now; clients may refuse to connect"
+            );
         }
         publish_expiry(pair.not_after);
         Ok(Self {

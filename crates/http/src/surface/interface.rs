@@ -139,8 +139,11 @@ impl Interface {
                     .downcast_ref::<&str>()
                     .copied()
                     .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-                tracing::error!(request_id = %id, reason = reason.unwrap_or("unknown"), "a request \
-                    panicked; it is answered with 500");
+                tracing::error!(
+                    request_id = %id,
+                    reason = reason.unwrap_or("unknown"),
+                    "a request panicked; it is answered with 500"
+                );
                 refuse(&ErrorKind::Internal.into(), id)
             }
         };
@@ -242,8 +245,12 @@ fn check_client_limit(request: &HttpRequest, id: Uuid) -> Option<Response> {
 /// is not replaced, because a person reads it: it gets the status 503 and keeps its content.
 fn out_of_memory(mut response: Response, id: Uuid) -> Response {
     let error = Error::unavailable("the memory for incomplete requests is full");
-    tracing::warn!(request_id = %id, cause = "the memory for incomplete requests is \
-        full", "refused a request with 503");
+    tracing::warn!(
+        request_id = %id,
+        cause = "the memory for incomplete requests is \
+        full",
+        "refused a request with 503"
+    );
     let is_page = response
         .headers()
         .get(CONTENT_TYPE)

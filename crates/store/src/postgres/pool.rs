@@ -178,8 +178,11 @@ impl Pool {
         drop(idle);
         let count = 1 + connections.len();
         self.dropped.fetch_add(count as u64, Ordering::Relaxed);
-        tracing::warn!(%cause, connections = count, "closed connections to the database; new ones \
-            are opened when needed");
+        tracing::warn!(
+            %cause,
+            connections = count,
+            "closed connections to the database; new ones are opened when needed"
+        );
     }
 }
 

@@ -130,8 +130,11 @@ impl Replica {
         *skipped_until = Some(Instant::now() + SKIP_TIME);
         drop(skipped_until);
         if was_available {
-            tracing::warn!(%cause, "a replica does not answer; reads use the primary, and the \
-                replica is tried again later");
+            tracing::warn!(
+                %cause,
+                "a replica does not answer; reads use the primary, and the replica is tried again \
+                    later"
+            );
         }
     }
 }
