@@ -11,7 +11,7 @@
 //!
 //! Days are those of the flat's time zone, and last 23 to 25 hours when the clocks change. The
 //! times of check-in and check-out do not begin or end a phase. A guest who may come at 15:00
-//! may travel from the morning on, and a guest who leaves at 11:00 may still need directions.
+//! may travel from the morning on, and a guest who leaves at 11:00 may still be there in the afternoon.
 //!
 //! A stay of one night has no `Stay` phase. A stay that ends on its first day has arrival and
 //! departure on the same day; the time of check-in separates them, or noon without such a time.

@@ -29,7 +29,6 @@ pub struct Dependencies {
 
 /// The settings of deliveries that the operator can change.
 #[derive(Debug, Clone)]
-
 pub struct Settings {
     /// The longest delay between the first attempt and the second. This bound doubles with each
     /// later attempt.

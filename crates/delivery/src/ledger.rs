@@ -468,7 +468,6 @@ pub(super) enum SubscriptionChange {
 
 /// The outcome of one delivery, to be recorded.
 #[derive(Debug)]
-
 pub(super) struct Entry {
     /// The claim that permits this node to record the outcome.
     pub claim: Claim,

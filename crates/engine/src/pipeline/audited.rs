@@ -80,8 +80,7 @@ impl Audited {
 }
 
 impl AuditedCall {
-    /// Reads the object before the change, for an operation that runs outside of an organization.
-    /// The operation's input names the organization that the operation creates or changes.
+    /// Compares the object with its state before the change, and writes the audit entry.
     pub(super) fn end(
         self,
         context: &mut Context<'_, '_>,
