@@ -56,6 +56,7 @@ mod openapi;
 mod opening;
 mod organizations;
 mod page;
+mod page_headers;
 mod paths;
 mod people;
 mod placeholders;
