@@ -29,7 +29,7 @@ pub struct App {
     /// The tags of the OpenAPI document. Each entry has the first path segment of the tag's
     /// operations, such as `portals`, and the description of the tag.
     pub subjects: Vec<(&'static str, &'static str)>,
-    /// Texts and functions that concern the whole program.
+    /// The titles, the descriptions and the functions that concern the whole program.
     pub about: About,
 }
 
@@ -48,11 +48,12 @@ pub struct About {
     pub interface: fn(Surface) -> (&'static str, &'static str),
     /// Instructions for the use of all tools together, which clients pass to their language models.
     pub instructions: &'static str,
-    /// Returns advice for a language model whose tool call failed with this error, or `None`.
+    /// Returns advice for a language model whose tool call failed, or `None`. The argument is the
+    /// `error` object of the response.
     pub advice: fn(&Value) -> Option<String>,
     /// Additions to the OpenAPI documents.
     pub annex: DocumentAdditions,
-    /// Finds the callers of tokens in guests' links.
+    /// Finds the caller for the token in the path of a guest's link.
     pub link: GuestTokenLookup,
 }
 
@@ -77,13 +78,14 @@ pub struct Named {
     pub is_always: bool,
 }
 
-/// A function that returns the caller of each known token in a guest's link.
+/// A function that finds the callers of tokens from guests' links. The map has an entry for each
+/// token that exists.
 pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>;
 
 /// The look-up of tokens in the paths of guests' requests.
 #[derive(Clone, Copy)]
 pub struct GuestTokenLookup {
-    /// Returns the caller of each known token. The map has no entry for an unknown token.
+    /// Finds the callers of tokens. The map has no entry for a token that does not exist.
     pub find: FindLinked,
     /// The kind of object that the 404 for an unknown token names, such as `Stay`.
     pub what: &'static str,

@@ -76,13 +76,15 @@ impl Background {
     }
 }
 
-/// Background work that claims due items and processes each item in a separate task.
+/// Background work that claims due items, such as webhook deliveries, and processes each item in a
+/// separate task.
 pub trait ClaimingWork: Sync {
     /// The log message for an item whose task panicked. The item is claimed again, and other items
     /// are not affected.
     const PANIC_MESSAGE: &str;
-    /// Whether the end of a running item makes the work claim more items. If false, the work waits
-    /// until [`ClaimingWork::until_due`] or the returned time of [`ClaimingWork::begin_due`].
+    /// Whether [`keep_claiming`] claims more items as soon as a running item ends. If false, it
+    /// waits for [`ClaimingWork::until_due`], or for the time that [`ClaimingWork::begin_due`] has
+    /// returned.
     const CLAIMS_AT_END: bool;
 
     /// Claims and starts due items, up to the maximum number of running items. Returns the time

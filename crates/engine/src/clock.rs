@@ -54,8 +54,9 @@ impl Clock {
         }
     }
 
-    /// Returns [`Clock::elapsed`] of a manual clock, or `None` for the machine's clock. Redis uses
-    /// this value instead of its own clock, so that a test controls the rate limits.
+    /// Returns [`Clock::elapsed`] of a manual clock, or `None` for the machine's clock. The rate
+    /// limiter sends the value to Redis, which then does not use its own clock. A test thus
+    /// controls the rate limits.
     #[must_use]
     pub fn manual_elapsed(&self) -> Option<Duration> {
         matches!(self.0, Source::Manual(_)).then(|| self.elapsed())

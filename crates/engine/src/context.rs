@@ -19,9 +19,9 @@ use crate::ids::Ids;
 
 store::statements! {
     /// Locks an organization and raises its configuration revision. Other writers of the
-    /// organization wait for the row lock. The increment `?2` is random. After a failover that lost
-    /// commits, a counter would give a new state the revision of a lost state, and caches would
-    /// return answers of the lost state.
+    /// organization wait for the row lock. The increment `?2` is random, because a failover can
+    /// lose the latest commits. With an increment of 1, the next state would get the revision of a
+    /// lost state, and caches would return answers of the lost state.
     LOCK_ORGANIZATION = "update organization set revision = revision + ?2 where id = ?1
         and erased_at is null returning doc, revision";
     /// Locks an organization and raises its stream revision, for a write that does not change the
@@ -92,7 +92,7 @@ pub enum RaisedRevision {
 pub(crate) struct Lock {
     organization: Uuid,
     raised_revision: RaisedRevision,
-    /// The random amount by which the revision grows.
+    /// The random amount by which the revision is raised (`LOCK_ORGANIZATION`).
     increment: i64,
 }
 
@@ -161,14 +161,17 @@ pub struct Context<'c, 't> {
     pub organization: Organization,
     /// The caller: its identity, permissions and properties.
     pub access: &'c Access,
-    /// The configuration revision. [`Context::cached`] stores and finds values under it.
+    /// The configuration revision. [`Context::cached`] returns only values that were cached under
+    /// this revision.
     revision: i64,
     /// The revision that the lock raised; `None` for a read, which takes no lock.
     opened_for: Option<RaisedRevision>,
     touches_configuration: bool,
-    /// Until when the answer of the operation may be cached; `Timestamp::MAX` if there is no end.
+    /// The end of the period in which the operation's answer may be cached; `Timestamp::MAX` if the
+    /// period has no end.
     until: Timestamp,
-    /// Warnings about accepted values that the caller may not intend, as field name and message.
+    /// Warnings about accepted values that the caller may not intend. Each has a field name and a
+    /// message.
     warnings: Vec<(&'static str, String)>,
 }
 
@@ -401,8 +404,8 @@ impl<'c, 't> Context<'c, 't> {
             .execute(statement, &self.with_organization(params))?)
     }
 
-    /// Runs a change whose number of rows is not needed. The change is sent together with the next
-    /// statement. The organization is `?1`, and the parameters follow.
+    /// Runs a change and does not return the number of affected rows. The change is therefore sent
+    /// together with the next statement. The organization is `?1`, and the parameters follow.
     pub fn execute_deferred<const N: usize>(
         &mut self,
         statement: &'static Statement,

@@ -51,7 +51,7 @@ pub trait DueWork: 'static {
         now: Timestamp,
     ) -> Result<(usize, BTreeSet<WakeSignal>)>;
 
-    /// Returns the earliest stored time of all work.
+    /// Returns the earliest stored time of all work, due or not; `None` if there is no work.
     fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>>;
 }
 
@@ -112,10 +112,10 @@ impl<W: DueWork> DueWorker<W> {
         count
     }
 
-    /// Does the work of one organization that was due at `now`, up to the limit of one transaction.
-    /// Returns the number of completed pieces, or `None` if no organization has due work. Adds an
-    /// organization whose work failed to `unavailable`, so that the next call chooses another
-    /// organization.
+    /// Does the work of one organization that has work due at `now`, up to the limit of one
+    /// transaction. Returns the number of completed pieces, or `None` if no organization has due
+    /// work. If the work fails, adds the organization to `unavailable`, so that the next call
+    /// chooses another one.
     async fn perform_some(&self, now: Timestamp, unavailable: &mut Vec<Uuid>) -> Option<usize> {
         let (until, except) = (self.until(now), unavailable.clone());
         let result = self
@@ -140,7 +140,7 @@ impl<W: DueWork> DueWorker<W> {
             Ok((count, wake_signals)) => {
                 self.service.app_state.wake(&wake_signals);
                 // The search may have run on a standby, which can list work that is already done.
-                // Skip that organization in this round.
+                // Exclude this organization from the other searches of this run.
                 if count == 0 {
                     unavailable.push(organization);
                 }
@@ -177,8 +177,8 @@ impl<W: DueWork> DueWorker<W> {
 
     /// Returns the latest stored time at which work is due at `now`.
     fn until(&self, now: Timestamp) -> Timestamp {
-        // No work has an earlier stored time than 1970. The databases differ in the earliest time
-        // that they can store, so an earlier time could be refused.
+        // Due times are never before 1970. The two databases accept different earliest times, so a
+        // parameter before 1970 could be refused.
         now.checked_sub(W::delay(&self.service))
             .unwrap_or(Timestamp::UNIX_EPOCH)
             .max(Timestamp::UNIX_EPOCH)

@@ -33,7 +33,7 @@ pub enum ErrorKind {
     /// Status 410, only on the platform interface: the data existed, and the service has deleted
     /// it.
     Gone,
-    /// Status 422: the `Idempotency-Key` belongs to another request.
+    /// Status 422: the `Idempotency-Key` was already used for another request.
     BusinessRule,
     /// Status 429: the caller has sent too many requests.
     RateLimit,
@@ -282,8 +282,8 @@ impl Error {
         self
     }
 
-    /// Reports each field of `body` that contains the id of the object that was not found. Every
-    /// such field becomes an issue of this error.
+    /// Adds an issue for each field of `body` that contains the id of the object that was not
+    /// found.
     #[must_use]
     pub(crate) fn located_in(mut self, body: &Value) -> Self {
         if let Some(id) = self.0.missing {
@@ -398,7 +398,8 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the message: its English text and, if a named rule is broken, the name of the rule.
+    /// Returns the message: its English text and, if the request breaks a named rule of a module,
+    /// the name of that rule.
     #[must_use]
     pub fn message(&self) -> &Reason {
         &self.0.message

@@ -93,8 +93,8 @@ fn push(c: char, folded: &mut String) {
                 folded.push(' ');
             }
         }
-        // Characters that Unicode does not decompose although people read them as accented letters,
-        // and punctuation that most keyboards lack.
+        // Unicode does not decompose these letters, although people read them as accented letters.
+        // Most keyboards lack the punctuation marks.
         'ø' => folded.push('o'),
         'ł' => folded.push('l'),
         'đ' => folded.push('d'),

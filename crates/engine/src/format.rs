@@ -162,8 +162,8 @@ fn is_time(text: &str) -> bool {
     FORM.as_ref().is_some_and(|form| form.is_match(text))
 }
 
-/// Names that some systems add to the IANA time zone database: the zone of the machine, and copies
-/// of the place names in other folders.
+/// Entries of some systems' time zone databases that are not IANA names of places. `localtime` is
+/// the zone of the machine. Folders such as `posix/` contain copies of all places.
 const NOT_PLACES: [&str; 3] = ["localtime", "factory", "posixrules"];
 const NOT_PLACE_PREFIXES: [&str; 3] = ["posix/", "right/", "systemv/"];
 
@@ -217,8 +217,8 @@ fn has_host(text: &str) -> bool {
     !host.is_empty() && !host.starts_with(':')
 }
 
-/// Returns whether a host can exist. Accepts IP addresses, and names whose labels and total length
-/// are within the limits for names. A dot at the end of a name is allowed.
+/// Returns whether the host of a URL is an IP address, or a name within the length limits of DNS. A
+/// dot at the end of the name is allowed.
 fn is_web_host(host: &Host<&str>) -> bool {
     let Host::Domain(name) = host else {
         return true;
@@ -371,11 +371,11 @@ pub fn phone(text: &str, country: &str) -> Option<String> {
         .iter()
         .find_map(|prefix| text.strip_prefix(prefix))
         .map(|rest| format!("+{rest}"));
-    // A number with a country prefix is checked only against that country's plan. Another plan
-    // could treat its first digits as a prefix.
+    // A number with a country prefix is checked only against the numbering plan of that country.
+    // The plan of the organization's country could misread the first digits.
     let international = with_plus.and_then(|with_plus| {
-        // In most countries `(0)` is dialled only within the country, so it is removed. In the
-        // other countries it is part of the number.
+        // In most countries people dial the `0` of `(0)` only within the country, so `(0)` is
+        // removed. In the other countries the `0` is part of the number.
         valid_phone(&with_plus, None)
             .or_else(|| valid_phone(&with_plus.replacen("(0)", "", 1), None))
     });

@@ -59,8 +59,8 @@ impl Tag {
         Self { canonical, likely }
     }
 
-    /// Returns language and script. A reader of one version can read every version with the same
-    /// language and script.
+    /// Returns the language and the script. A person who can read a text in one tag can read the
+    /// texts of all tags with the same language and script.
     fn language_and_script(&self) -> (Language, Option<Script>) {
         (self.likely.language, self.likely.script)
     }
@@ -174,7 +174,7 @@ impl RequestedLanguage {
             return None;
         }
         let is_version = |language: &LanguageIdentifier| *language == version.canonical;
-        // A tag means the same with and without its likely region: `zh-TW` is `zh-Hant`.
+        // A tag means the same with and without its likely subtags: `zh-TW` is `zh-Hant`.
         let is_likely =
             |language: &LanguageIdentifier| Tag::of(language.clone()).likely == version.likely;
         let rank = self

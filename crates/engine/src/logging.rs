@@ -62,8 +62,8 @@ impl Log {
         let queue =
             Queue::begin(output()).map_err(|error| format!("cannot start the log: {error}"))?;
         match span_layer {
-            // Without traces, one filter applies to all layers, so `tracing` can disable the spans
-            // permanently.
+            // Without traces, one filter applies to all layers. `tracing` then disables the call
+            // sites of spans permanently, so that a span costs almost nothing.
             None => tracing_subscriber::registry()
                 .with(filter)
                 .with(lines(queue.clone()))
@@ -104,8 +104,8 @@ fn output() -> Box<dyn Write + Send> {
 }
 
 /// Returns whether standard error was closed when the process started. Rust's runtime then opens
-/// `/dev/null` in its place, for reading and writing. A shell that discards output opens
-/// `/dev/null` only for writing.
+/// `/dev/null` as standard error, for reading and writing. This differs from a shell that discards
+/// output: the shell opens `/dev/null` only for writing.
 fn was_closed() -> bool {
     let null = || -> rustix::io::Result<bool> {
         let error = io::stderr();
@@ -132,7 +132,8 @@ impl Write for ClosedStderr {
 
 /// Returns the layer that formats events as lines.
 fn lines<S: Subscriber + for<'l> LookupSpan<'l>>(queue: Queue) -> Box<dyn Layer<S> + Send + Sync> {
-    // By default the layer reports a failed write on standard error, with a macro that panics.
+    // By default the layer reports a failed write with `eprintln!`, which panics if standard error
+    // is closed.
     let lines = fmt::layer().log_internal_errors(false).with_writer(queue);
     if io::stderr().is_terminal() {
         lines.with_target(false).boxed()
@@ -211,7 +212,7 @@ impl Queue {
     fn flush(&self, timeout: Duration) {
         let (mark, is_written) = mpsc::sync_channel(1);
         if self.sender.try_send(LogEntry::Mark(mark)).is_ok() {
-            // After the time limit, the remaining lines are dropped.
+            // If `timeout` passes first, the process ends without the remaining lines.
             let _ = is_written.recv_timeout(timeout);
         }
     }
@@ -322,7 +323,8 @@ mod tests {
         for _ in 0..2 * MAX_LINES {
             queue.put(b"a line");
         }
-        // One line is being written, `MAX_LINES` lines are in the queue, and the rest were dropped.
+        // The writer thread has one line, the queue has `MAX_LINES` lines, and the rest were
+        // dropped.
         assert!((lost() - before).abs_diff(MAX_LINES as u64) <= 2);
         queue.put(&vec![0; MAX_BYTES]);
         queue.flush(Duration::from_millis(1));

@@ -25,7 +25,7 @@ pub struct Module {
     /// The tags that the module adds to the OpenAPI document. Each entry has the first path segment
     /// of the tag's operations, such as `portals`, and the description of the tag.
     pub subjects: &'static [(&'static str, &'static str)],
-    /// The module's routes that are not operations.
+    /// HTTP routes of the module that are not operations, such as the pages of the console.
     pub routes: Option<Routes>,
     /// Routes that pages of every origin may call. These routes set their own CORS headers.
     pub open_routes: Option<Routes>,

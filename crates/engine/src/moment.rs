@@ -28,8 +28,9 @@ impl Moment {
 impl FromStr for Moment {
     type Err = jiff::Error;
 
-    /// Parses a time. [`Timestamp`] ends 26 hours before the end of the year 9999, but clients
-    /// often write that end to mean "never". A later time becomes the greatest timestamp.
+    /// Parses a time. A time too late for a [`Timestamp`] becomes the greatest timestamp. Clients
+    /// often write the end of the year 9999 to mean "never", and a [`Timestamp`] ends 26 hours
+    /// earlier.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self).or_else(|error| {
             let year_before = text.strip_prefix("9999").map(|rest| format!("9998{rest}"));

@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::values;
 
 /// The SQL that removes old rows of an organization. Its parameters are the organization, the keys
-/// of the rows, and the latest time of an old row. Skips rows that another transaction has locked;
-/// the next sweep tries them again. The last argument of the macro chooses an index, for tables
-/// where SQLite would otherwise scan all rows of the organization.
+/// of the rows, and a time: a row is old if its time is not later. Skips rows that another
+/// transaction has locked; the next sweep tries them again. The last argument of the macro chooses
+/// an index, for tables where SQLite would otherwise scan all rows of the organization.
 #[macro_export]
 macro_rules! some_old {
     ($table:literal, $key:literal, $moment:literal) => {
@@ -43,9 +43,10 @@ macro_rules! some_old {
     };
 }
 
-/// Removes a batch of rows whose time is `moment` or earlier. The parameters of the statement
-/// `list` are a time and a limit; it returns the organization and the key of each row.
-/// [`crate::some_old!`] makes the statement `remove`. Returns the number of removed rows.
+/// Removes a batch of rows whose time is `moment` or earlier. Returns the number of removed rows.
+///
+/// `list` is a statement that returns the organization and the key of each row. Its parameters are
+/// a time and a limit. [`crate::some_old!`] makes the statement `remove`.
 pub fn remove<T: FromColumn>(
     tx: &mut Transaction<'_>,
     list: &'static Statement,
@@ -101,9 +102,10 @@ macro_rules! some_late {
 }
 
 /// Corrects the times of a batch of rows with a time later than `latest`. Such a time was written
-/// while the clock was ahead (rules: settings#clock). The parameters of the statement `list` are a
-/// time and a limit; it returns the organization and the key of each row. [`crate::some_late!`]
-/// makes the statement `correct`. Returns whether there may be more rows.
+/// while the clock was ahead (rules: settings#clock). Returns whether there may be more rows.
+///
+/// `list` is a statement that returns the organization and the key of each row. Its parameters are
+/// a time and a limit. [`crate::some_late!`] makes the statement `correct`.
 pub fn bring_forward(
     tx: &mut Transaction<'_>,
     list: &'static Statement,

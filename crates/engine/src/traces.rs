@@ -35,8 +35,8 @@ pub const TRACEPARENT: &str = "traceparent";
 /// parent. The export removes the placeholder when the span ends.
 const NO_PARENT: SpanId = SpanId::from_bytes([0xff; 8]);
 
-/// The trace context under which the span of a request or delivery was created. All spans below
-/// that span inherit this value, and [`of`] returns it if the trace is not sampled.
+/// The trace context of the caller of a request, or of the event of a delivery. All spans of the
+/// request or delivery can read it, and [`of`] returns it if the trace is not sampled.
 struct Origin(SpanContext);
 
 /// Creates a span for a stage of a request, below the current span.
@@ -102,8 +102,8 @@ pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
     span
 }
 
-/// Puts a span into the trace of a `traceparent`, or else into a new trace with this id. Does not
-/// call `traceparent` if traces are disabled.
+/// Puts a span into the trace of a `traceparent`, or else into a new trace with this id. If traces
+/// are disabled, the function `traceparent` is not called.
 fn set_parent<'a>(span: &Span, traceparent: impl FnOnce() -> Option<&'a str>, id: Uuid) {
     if span.is_disabled() {
         return;

@@ -53,7 +53,7 @@ pub const HEAD: usize = 64;
 pub struct UploadedFile {
     /// The key in file storage.
     pub key: String,
-    /// The file name from the client: a text, never used as a path.
+    /// The file name that the client sent. It is stored as a text and never used as a path.
     pub name: String,
     /// The media type, detected from the first bytes.
     pub content_type: String,
@@ -63,7 +63,8 @@ pub struct UploadedFile {
     pub digest: String,
 }
 
-/// The file in the input of an operation. Clients never send this value; they send the file itself.
+/// The schema of the input field for an uploaded file. Clients never send this object: they send
+/// the file itself, and the pipeline fills the field.
 impl JsonSchema for UploadedFile {
     fn inline_schema() -> bool {
         true
@@ -141,9 +142,9 @@ impl Uploads {
 }
 
 /// Returns whether a caller may upload one more file. The arguments are the numbers of uploads in
-/// progress: of the caller, of the organization and in total. An organization's uploads must be
-/// fewer than the free slots of [`MAX_UPLOADS`], so there is always a slot for another
-/// organization.
+/// progress: of the caller, of the caller's organization and in total. The uploads of an
+/// organization must be fewer than the free slots of [`MAX_UPLOADS`]. A slot therefore always
+/// remains for another organization.
 const fn has_free_upload(of_caller: usize, of_organization: usize, all: usize) -> bool {
     of_caller < MAX_UPLOADS_OF_CALLER && of_organization < MAX_UPLOADS.saturating_sub(all)
 }

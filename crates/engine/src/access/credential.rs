@@ -93,8 +93,8 @@ store::statements! {
     MEMBER = "select doc from member where organization_id = ?1 and id = ?2";
 }
 
-/// The identity of a caller. Within an organization, a credential also owns the subscriptions that
-/// its caller creates.
+/// The identity of a caller. Within an organization, the credential also owns the webhook
+/// subscriptions that the caller creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Credential {
     /// An API key, by its id.
@@ -279,7 +279,8 @@ pub struct Identified {
     pub organization: Organization,
     /// The revisions of the organization when the caller was read.
     pub revisions: Revisions,
-    /// When this identification expires, even if the revisions do not change; `None` means never.
+    /// When the caller's token or API key expires, so that the caller must be identified again;
+    /// `None` means never. The revisions do not change at that time.
     pub valid_until: Option<Timestamp>,
     /// The only resource (RFC 8707: the address of an interface) that the token is valid for;
     /// `None` means every resource.
@@ -296,7 +297,7 @@ impl Identified {
         }
     }
 
-    /// Returns the caller for a member who acts without an app, with the member's current
+    /// Returns the caller for a member who is signed in to a browser, with the member's current
     /// permissions and organization. Does not check whether the member may sign in.
     #[must_use]
     pub fn member(
@@ -346,7 +347,7 @@ pub struct Revisions {
     pub stream: i64,
 }
 
-/// The parts of a bearer token that are needed to look up its caller.
+/// The parts of a bearer token from which its caller is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PresentedToken {
     kind: TokenKind,
@@ -362,7 +363,8 @@ enum TokenKind {
 }
 
 impl PresentedToken {
-    /// Parses a token; `None` if its prefix is unknown, or if it names no organization.
+    /// Parses a token. Returns `None` if its prefix is unknown, or if it contains no organization's
+    /// id.
     #[must_use]
     pub fn of(token: &str) -> Option<Self> {
         let prefix = token.get(..3)?;
@@ -426,9 +428,9 @@ pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timest
 
 /// Returns the callers of many tokens.
 ///
-/// The statements may read different snapshots. Between them a key's hash may move from
-/// `token_hash` to `replaced_hash`, but never back. If the first statement misses a known hash, the
-/// second one finds it.
+/// The statements may read different snapshots. If a key is rotated between two statements, the
+/// hash of its old token moves from `token_hash` to `replaced_hash`, but never back. The first
+/// statement may miss a hash that moves; the second one then finds it.
 pub fn find_all(
     tx: &mut Transaction<'_>,
     presented: &[PresentedToken],

@@ -1,4 +1,4 @@
-//! Credentials and their organization, as they are stored.
+//! Members, credentials and organizations, as they are stored.
 //!
 //! If a document was stored by another version of the program and lacks a field, the field has its
 //! default. For credentials the default gives the fewest rights.

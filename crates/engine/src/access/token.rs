@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::ids::Ids;
 
-/// The digits of an organization's id in a token.
+/// The digits of base 62. A token contains the id of its organization in base 62.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE: u128 = DIGITS.len() as u128;
 /// The number of digits of an organization's id in a token.
@@ -23,8 +23,8 @@ pub fn token(prefix: &str, ids: &Ids) -> String {
     format!("{prefix}{}", URL_SAFE_NO_PAD.encode(ids.secret::<32>()))
 }
 
-/// Returns a new token that contains its organization's id, so that it is looked up only in that
-/// organization.
+/// Returns a new token that contains the id of its organization. The token is then looked up only
+/// in that organization.
 #[must_use]
 pub fn token_of(prefix: &str, organization: Uuid, ids: &Ids) -> String {
     token(&format!("{prefix}{}", encode(organization)), ids)
@@ -79,7 +79,8 @@ fn encode(organization: Uuid) -> String {
     digits.iter().map(|digit| char::from(*digit)).collect()
 }
 
-/// Appends a digit to a number. Returns `None` if the digit is unknown or the number is too large.
+/// Returns `number` times 62 plus the value of `digit`. Returns `None` if `digit` is not a digit of
+/// base 62 or the result is too large.
 fn append_digit(number: u128, digit: u8) -> Option<u128> {
     let value = DIGITS.iter().position(|other| *other == digit)?;
     number.checked_mul(BASE)?.checked_add(value as u128)

@@ -148,8 +148,8 @@ mod tests {
         for processors in [1, 2, 3, 8, 32, 128, 1_000] {
             let cache = sharded(4_096, BYTES, ValueAsWeight, processors);
             assert_eq!(cache.capacity(), BYTES, "{processors}");
-            // The largest response, of 1 MiB and with its compressed form, has this weight. It must
-            // fit in every shard.
+            // The weight of the largest response: 1 MiB, counted twice because of its compressed
+            // form. It must fit in every shard.
             let weight = (2 << 20) + 512;
             for key in 0..64 {
                 cache.insert(key, weight);

@@ -67,7 +67,7 @@ impl Change {
 
 /// Returns the changes of a create: the sent fields, with their values in the answer. For a field
 /// that the answer lacks, returns the sent value if `tells` lists the field, and otherwise only the
-/// name.
+/// field's name.
 #[must_use]
 pub fn created<'s>(
     sent: impl Iterator<Item = (&'s String, &'s Value)>,
@@ -88,7 +88,7 @@ pub fn created<'s>(
         .collect()
 }
 
-/// Returns the fields that differ between two states of an object, sorted by name. A state is
+/// Compares two states of an object, and returns the fields that differ, sorted by name. A state is
 /// `None` if the object does not exist. Returns `None` if the states are equal. Returns an empty
 /// list if the object was created, deleted or updated, but no recorded field differs.
 #[must_use]
@@ -208,9 +208,10 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Shortens a value to [`MAX_VALUE_BYTES`]. Of a long list, keeps the first items that `other`
-/// lacks. If `other` lacks none, keeps the first items of the list. The last item of a shortened
-/// list is a text with the number of omitted items.
+/// Shortens a value to [`MAX_VALUE_BYTES`]. `other` is the value of the same field on the other
+/// side of the change. A long list is shortened to its first items that are not in `other`, or to
+/// its first items if all are in `other`. The last item of a shortened list is a text with the
+/// number of omitted items.
 fn cut(value: &Value, other: &Value) -> Value {
     if length(value) <= MAX_VALUE_BYTES {
         return value.clone();

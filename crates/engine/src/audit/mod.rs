@@ -1,12 +1,12 @@
 //! The audit log: one row for each write, with the caller, the object and the changes.
 //!
 //! An operation declares its audit entry ([`Audits`]). The pipeline writes the entry as the last
-//! step of a successful write, in the write's transaction. Changes outside of operations, such as
-//! signing in, call the same [`write`].
+//! step of a successful write, in the write's transaction. Code that changes data outside of
+//! operations, such as the sign-in of a member, calls [`write`] itself.
 //!
-//! A row contains values of two groups of fields: the fields that the read operation of the object
-//! returns, and the input fields that the write operation lists. Of any other field, the row
-//! contains only the name.
+//! A row contains the values of two groups of fields: the fields that the read operation of the
+//! object returns, and the input fields that the write operation lists. For other changed fields,
+//! the row contains only their names.
 
 mod changes;
 mod row;
@@ -24,7 +24,8 @@ pub use row::{Actor, ActorKind, AuditEntryRow, sweep, write};
 /// Fields of an object, by their names.
 pub type AuditFields = Map<String, Value>;
 
-/// A function that reads the object that an input refers to, if it exists.
+/// A function that reads the object that an input refers to. Returns `None` if the object does not
+/// exist.
 pub type ObjectReader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<AuditedObject>>;
 
 /// A function that returns the object that an input refers to, without its fields.
@@ -46,7 +47,8 @@ pub(crate) enum WriteKind {
     Creates(&'static str, &'static str),
     /// Creates, changes or deletes the object that the input refers to.
     Changes(ObjectReader),
-    /// Acts on the object that the input refers to, without changing it.
+    /// Acts on the object that the input refers to, without changing it. For example, it sends a
+    /// webhook delivery again.
     ActsOn(TargetReader),
 }
 
@@ -105,7 +107,7 @@ impl Audits {
         matches!(self.what, WriteKind::ActsOn(_))
     }
 
-    /// Returns whether the audit entry needs data from the operation's answer.
+    /// Returns whether the audit entry contains data from the operation's answer.
     pub(crate) const fn reads_answer(&self) -> bool {
         matches!(self.what, WriteKind::Creates(..)) || !self.recorded_fields.is_empty()
     }

@@ -27,7 +27,7 @@ store::statements! {
     INSERT = "insert into audit_log (organization_id, id, occurred_at, target_id, actor_id, doc,
         actor_name)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// Reads the name of the app that acts for a member. Apps are not rows of an organization. The
+    /// Reads the name of the app that acts for a member. Apps do not belong to organizations. The
     /// condition on `?1` is always true; it exists because every statement must use the
     /// organization.
     APP = "select doc ->> 'name' from oauth_app where id = ?2 and coalesce(?1, id) = ?1";
@@ -53,7 +53,7 @@ pub enum ActorKind {
     Platform,
 }
 
-/// The credential that acted.
+/// The credential with which a write was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Actor {
     kind: ActorKind,
@@ -142,7 +142,7 @@ impl Actor {
 /// An audit entry to write.
 #[derive(Debug)]
 pub struct AuditEntryRow {
-    /// The credential that acted.
+    /// The credential with which the write was made.
     pub actor: Actor,
     /// The name of the operation.
     pub operation: &'static str,
@@ -193,7 +193,8 @@ pub fn write(context: &mut Context<'_, '_>, entry: AuditEntryRow) -> Result<()> 
     )
 }
 
-/// Removes rows that are older than the retention time. Returns true if more such rows may remain.
+/// Removes the rows that are older than `retention`, up to a maximum number. Returns true if more
+/// such rows may remain.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp, retention: Duration) -> Result<bool> {
     let Ok(oldest) = now.checked_sub(retention) else {
         return Ok(false);

@@ -18,11 +18,11 @@ pub enum Reason {
     Unknown,
     /// The field is unknown. The value is the most similar known name.
     Misspelt(String),
-    /// The field must be sent inside `data`.
+    /// The field is sent at the top level, but an update accepts it only inside `data`.
     InsideData,
-    /// The value must have this type.
+    /// The value does not have this type, the only allowed one.
     Type(String),
-    /// The value has none of the allowed types.
+    /// The value has none of several allowed types.
     WrongType,
     /// The text or list is empty.
     Empty,
@@ -66,13 +66,14 @@ pub enum Reason {
     NoSwitch,
     /// The parameter is not a whole number.
     NoInteger,
-    /// The value is invalid, and the validator gives no reason that has a variant.
+    /// The value is invalid for a reason that has no variant in this enum. The schema validator
+    /// found the fault.
     Invalid,
     /// The caller lacks this permission.
     Permission(&'static str),
     /// The value breaks a named rule of a module. The second value is the message.
     Rule(&'static str, Cow<'static, str>),
-    /// A reason without a variant, with its message.
+    /// Any other reason, as an English message. Pages cannot translate it.
     Text(Cow<'static, str>),
 }
 

@@ -1,5 +1,5 @@
-//! Building blocks of request bodies: optional fields, the declaration of resources, the bodies
-//! that create and update them, and types of values.
+//! Building blocks of request bodies: optional fields, the declaration of resources, the create and
+//! update bodies of resources, and types of values.
 
 mod bodies;
 mod names;

@@ -1,4 +1,4 @@
-//! The declaration of a resource, and the sections of its form.
+//! The declaration of a resource, and the sections of the console's form for it.
 
 use schemars::Schema;
 use serde_json::Value;
@@ -7,24 +7,25 @@ use serde_json::Value;
 ///
 /// The first struct is the stored resource. `name: type = value` declares a field that is stored
 /// and returned. `value` is its default in a new resource, and in a resource that was stored by a
-/// version without the field. If clients can write the field, `sent as` and the type in requests
-/// follow. The field's description for clients is directly before `sent as`. A field with `by hand`
-/// is not copied by [`StoredAs`](crate::field::StoredAs); the operation sets it.
+/// version without the field. If clients can write the field, `sent as` and the field's type in
+/// requests follow. The field's description for clients is directly before `sent as`. A field with
+/// `by hand` is not copied by [`StoredAs`](crate::field::StoredAs); the operation sets it.
 ///
 /// `answered as` declares a struct for responses that have fewer fields than the stored resource.
-/// That struct has the fields with the mark `answered`, in order, with the attributes after the
-/// mark. After `and as`, a field is repeated under a second name. Without `answered as`, responses
-/// contain the stored struct.
+/// Its fields are those of the stored resource with the mark `answered`, in order. The attributes
+/// after `answered` apply to the field of the response. `and as` adds a copy of the field under a
+/// second name. Without `answered as`, responses contain the stored struct.
 ///
 /// The second struct is the request body. It distinguishes a field with null from a missing field.
-/// The fields that it declares itself are sent, but not stored under the same name.
+/// A field that is declared in this struct itself can be sent, but is not stored under the same
+/// name.
 ///
-/// Each struct after it is a part of the stored struct. In a request, the fields of these parts are
-/// at the top level.
+/// The structs after the request body are nested in the stored struct. In a request, their fields
+/// are at the top level.
 ///
-/// `in contact` puts a sent field into the section `contact` of the form. The fields of a section
-/// are in the order of their declaration, except those that are `in contact after` or
-/// `in contact before` another field of the section ([`FormField`]).
+/// `in contact` puts a sent field into the section `contact` of the console's form for the
+/// resource. The fields of a section are in the order of their declaration, except those that are
+/// `in contact after` or `in contact before` another field of the section ([`FormField`]).
 #[macro_export]
 macro_rules! resource {
     (
@@ -106,7 +107,8 @@ macro_rules! resource {
                 );)?)*)*
             }
 
-            /// Writes the section of each field of the form into a schema of the fields.
+            /// Writes the section and the position of each field in the console's form into the
+            /// schema.
             fn write_sections(schema: &mut schemars::Schema) {
                 $crate::field::write_sections(schema, &[
                     $($($($crate::resource!(
@@ -211,13 +213,14 @@ macro_rules! resource {
     (@apply $fields:ident.$name:ident as $sent:ty, $($target:ident).+, hand) => {};
 }
 
-/// A field of a form, with the section that contains it.
+/// A field of the console's form for a resource, with the section of the form that contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormField {
     /// Name of the field in Rust.
     pub name: &'static str,
     pub section: &'static str,
-    /// The position of the field, if it does not follow the field that is declared before it.
+    /// The position of the field beside another field; `None` if the field follows the field that
+    /// is declared before it.
     pub beside: Option<Beside>,
 }
 
@@ -229,12 +232,12 @@ pub enum Beside {
     Before(&'static str),
 }
 
-/// The keyword in a field's schema for the section of the form that contains the field.
+/// The keyword in a field's schema that names the section of the console's form with the field.
 pub const SECTION: &str = "x-section";
-/// The keyword in a field's schema for the field's position among all fields that have a section.
+/// The keyword in a field's schema for the field's position in the console's form.
 pub const PLACE: &str = "x-place";
 
-/// Writes the section and the position of each field of a form into the schema of the fields.
+/// Writes the section and the position of each field in the console's form into the schema.
 /// `fields` must be in the order of declaration.
 pub fn write_sections(schema: &mut Schema, fields: &[FormField]) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
@@ -248,12 +251,12 @@ pub fn write_sections(schema: &mut Schema, fields: &[FormField]) {
     }
 }
 
-/// Returns the fields in the order of the form.
+/// Returns the fields in the order in which the console's form shows them.
 ///
 /// # Panics
 ///
-/// Panics if a field is beside a name that no other field has. Each start of the server and each
-/// test of the schemas would show this panic.
+/// Panics if `after` or `before` names no other field of the form. Each start of the server and
+/// each test of the schemas would show this panic.
 fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
     let (mut placed, mut others): (Vec<FormField>, Vec<FormField>) = fields
         .iter()
@@ -264,7 +267,8 @@ fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
         let position = placed.iter().position(|field| field.name == other)?;
         Some(position + usize::from(matches!(beside, Beside::After(_))))
     };
-    // A field can be beside a field that this loop has not placed yet, so the search repeats.
+    // A field can be beside a field that this loop places later, so each pass searches all
+    // remaining fields.
     while let Some((index, position)) = others
         .iter()
         .enumerate()

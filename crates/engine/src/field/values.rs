@@ -102,7 +102,8 @@ text!(
     Name60, { "type": "string", "minLength": 1, "maxLength": 60, "format": "not-blank" }
 );
 text!(
-    /// A name on the platform interface. May be empty, because real listings have empty names.
+    /// A name in the records that the platform sends. It may be empty, because real listings have
+    /// empty names.
     Label, { "type": "string", "maxLength": 1000 }
 );
 text!(

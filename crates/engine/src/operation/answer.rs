@@ -1,5 +1,5 @@
-//! The answer of an operation. It stays a value until a surface writes it as JSON text. A caller in
-//! this process gets the value.
+//! The answer of an operation. It stays a Rust value until a surface writes it as JSON text. Code
+//! of this process that calls an operation gets the value itself.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -46,8 +46,8 @@ pub struct Warning {
     pub message: String,
 }
 
-/// The name of an operation, with the type of its answer. Callers in this process use it to get the
-/// answer as that type.
+/// The name of an operation, with the type of its answer. Code of this process that calls the
+/// operation by this name gets an answer of that type.
 pub struct OperationName<O> {
     id: &'static str,
     answer: PhantomData<fn() -> O>,
@@ -104,7 +104,7 @@ impl<T: Serialize + Send + Sync + 'static> AnswerValue for T {
     }
 }
 
-/// The data of an answer, in one of two forms.
+/// The data of an answer: a Rust value or JSON text.
 #[derive(Clone)]
 enum AnswerData {
     /// A value of the type that the operation's function returns.
@@ -132,7 +132,7 @@ pub struct AnswerText {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// An answer as a value, for a caller in this process.
+/// An answer as a value, for code of this process.
 #[derive(Clone)]
 pub struct LocalValue {
     pub(crate) value: Arc<dyn AnswerValue>,
@@ -204,7 +204,7 @@ impl Answer {
         .map_err(Error::internal)
     }
 
-    /// Returns the answer as text, with null as the value of `field` in its data.
+    /// Returns the answer as text. In its data, the value of `field` is replaced by null.
     pub(crate) fn text_without(&self, field: &str) -> Result<AnswerText> {
         let mut data = self.json()?;
         if let Some(value) = data.get_mut(field) {

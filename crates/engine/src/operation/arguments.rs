@@ -13,7 +13,7 @@ pub enum Arguments {
         /// Parameters of the query, in order.
         query: Vec<(String, String)>,
         body: Value,
-        /// Issues that were found while the body was parsed.
+        /// Issues that were found while the body was parsed, before its validation.
         found: Vec<Issue>,
     },
     /// The arguments of a tool call.

@@ -43,7 +43,8 @@ impl Declaration {
     }
 
     /// Sets messages for fields that clients send although the operation does not accept them. Each
-    /// field is given by the end of its path, such as `items.text`, without list indices.
+    /// entry has the end of the field's path without list indices, such as `items.text`, and the
+    /// message.
     #[must_use]
     pub fn field_hints(mut self, fields: &'static [(&'static str, &'static str)]) -> Self {
         self.0.field_hints = fields;
@@ -216,9 +217,9 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::run`] does, for an operation that callers in this
-    /// process call by its `OperationName`. The compiler refuses a function whose answer type
-    /// differs from that of the name.
+    /// Sets the function as [`Declaration::run`] does. Code of this process calls the operation by
+    /// its `OperationName`. The compiler refuses a function whose answer type differs from that of
+    /// the name.
     pub fn run_as<I, O>(
         self,
         name: OperationName<O>,
@@ -231,8 +232,8 @@ impl Declaration {
         self.named(name.id()).run(work)
     }
 
-    /// Panics if the operation's id differs from `name`, because callers could not find the
-    /// operation.
+    /// Returns the declaration. Panics if the operation's id differs from `name`, because a call by
+    /// that name would not find the operation.
     fn named(self, name: &str) -> Self {
         assert_eq!(
             self.0.id, name,
@@ -258,8 +259,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::run_text`] does, for an operation that callers in this
-    /// process call by a typed name.
+    /// Sets the function as [`Declaration::run_text`] does. Code of this process calls the
+    /// operation by its `OperationName`.
     pub fn run_text_as<I, O>(
         self,
         name: OperationName<O>,
@@ -296,8 +297,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::pages`] does, for a list that callers in this process
-    /// call by its `OperationName`.
+    /// Sets the function as [`Declaration::pages`] does. Code of this process calls the operation
+    /// by its `OperationName`.
     pub fn pages_as<I, O>(
         self,
         name: OperationName<Vec<O>>,
@@ -348,8 +349,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets a function that calls another service. The function runs outside of any transaction. It
-    /// may read settings and writes nothing.
+    /// Sets a function that calls another service and writes no data. The function runs outside of
+    /// any transaction.
     pub fn calls_provider<I, O, F>(
         mut self,
         work: impl Fn(Arc<AppState>, I) -> F + Send + Sync + 'static,
@@ -369,8 +370,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::calls_provider`] does, for an operation that callers in
-    /// this process call by its `OperationName`.
+    /// Sets the function as [`Declaration::calls_provider`] does. Code of this process calls the
+    /// operation by its `OperationName`.
     pub fn asks_as<I, O, F>(
         self,
         name: OperationName<O>,
@@ -384,10 +385,10 @@ impl Declaration {
         self.named(name.id()).calls_provider(work)
     }
 
-    /// Sets functions that make another service carry out a command. `prepare` reads in a
+    /// Sets two functions by which another service carries out a command. `prepare` reads in a
     /// transaction and refuses invalid commands. After that transaction is committed, `ask` sends
-    /// the request. If `ask` returns 502, that error is recorded under the `Idempotency-Key`. Other
-    /// errors of `ask` are not recorded.
+    /// the request to the other service. If `ask` returns 502, that error is recorded under the
+    /// `Idempotency-Key`. Other errors of `ask` are not recorded.
     pub fn commands<I, P, O, F>(
         mut self,
         prepare: impl Fn(&mut Context<'_, '_>, I) -> Result<P> + Send + Sync + 'static,

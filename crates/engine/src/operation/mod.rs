@@ -68,8 +68,8 @@ pub enum Needs {
     Permission(Permission),
     /// The caller needs all of these permissions.
     Permissions(&'static [Permission]),
-    /// Permissions that depend on the body. If the body lacks the field that decides, the function
-    /// returns no error, because validation refuses the body later.
+    /// A function that checks permissions, which depend on the body. If the body lacks the field on
+    /// which they depend, the function returns no error, because validation refuses the body later.
     ByBody(fn(&Value, &Access) -> Result<()>),
 }
 
@@ -116,8 +116,8 @@ pub enum CacheBasis {
 }
 
 impl CacheBasis {
-    /// Returns whether an answer with the revisions `then` is still valid under the revisions
-    /// `now`.
+    /// Returns whether an answer that was created under the revisions `then` is valid under the
+    /// revisions `now`.
     #[must_use]
     pub fn is_unchanged(self, then: Revisions, now: Revisions) -> bool {
         then.configuration == now.configuration
@@ -186,8 +186,8 @@ pub struct Page {
 pub struct ShownOnce {
     /// The field that contains the secret. It is null in a replayed response.
     pub field: &'static str,
-    /// Returns an error if the caller may no longer see the answer, for reasons other than
-    /// permissions.
+    /// Returns an error if the caller may no longer see the answer for a reason other than a
+    /// missing permission. For example, a member may have lost access to some properties.
     pub check: fn(&Context<'_, '_>) -> Result<()>,
 }
 
@@ -214,9 +214,9 @@ type ProviderWork =
 pub struct Findings {
     /// Issues that do not depend on stored data. The request is refused before stored data is read.
     pub sent: Vec<Issue>,
-    /// Issues of sent fields that may be valid together with the stored fields. The pipeline
-    /// reports them only if there are other issues. Otherwise the operation applies the same rules
-    /// to the merged state, after its earlier checks.
+    /// Issues of sent fields whose values may be valid together with stored fields. The pipeline
+    /// reports these issues only if there are other issues. Otherwise the operation applies the
+    /// same rules to the merged state of stored and sent fields, after its earlier checks.
     pub merged: Vec<Issue>,
 }
 
@@ -232,7 +232,8 @@ pub struct CommandContext {
 
 /// The function of an operation. The variant determines where the function runs.
 pub enum Work {
-    /// Runs within one organization. The input is parsed before the transaction begins.
+    /// Runs within one organization. The input is converted to its Rust type before the transaction
+    /// begins.
     Tenant(Box<TenantWork>),
     /// Runs outside of any organization. Only operations of the platform interface have this
     /// variant.
@@ -240,8 +241,8 @@ pub enum Work {
     /// Calls another service and changes no data. Runs after the transaction that authenticated the
     /// caller is closed.
     Provider(Box<ProviderWork>),
-    /// Makes another service carry out a command. A refusal of that service (502) is recorded under
-    /// the `Idempotency-Key` like a success.
+    /// Makes another service carry out a command. If that service refuses the command, the 502 is
+    /// recorded under the `Idempotency-Key`, as a success would be.
     Command(Box<CommandWork>),
 }
 
