@@ -5,11 +5,11 @@
 //! C library has a function that returns these pages as well, and no published crate wraps it
 //! safely. This is the only crate with unsafe code.
 
-/// Returns all free pages of the heaps to the system. The result is whether there were any free
+/// Returns all free pages of the heaps to the system. The result is true if there were any free
 /// pages.
 ///
-/// Locks one heap after another, for about a millisecond for every 10 MiB that are returned. Does
-/// nothing if the C library is not glibc. Other allocators return memory by themselves, or have no
+/// Locks one heap after another, for about a millisecond for every 10 MiB of returned memory. Does
+/// nothing if the C library is not glibc: other allocators return memory by themselves, or have no
 /// function for this purpose.
 #[must_use]
 pub fn return_free_memory() -> bool {

@@ -10,8 +10,8 @@ use serde_json::Value;
 pub use jsonschema::error;
 pub use jsonschema::paths;
 
-/// One violation: the position in the value, and the part of the schema that the value violates
-/// there.
+/// One violation of a schema: the position in the value, and the part of the schema that the value
+/// violates at that position.
 pub type Failure<'a> = ValidationError<'a>;
 
 /// A format of texts: its name, and a function that returns whether a text has the format.

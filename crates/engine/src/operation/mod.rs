@@ -312,7 +312,8 @@ pub struct Operation {
     pub audits: Option<Audits>,
     /// The secret in the answer that is shown once; `None` if there is none.
     pub shows_once: Option<ShownOnce>,
-    /// Returns whether a service with these extensions offers the tool; `None` means always.
+    /// Returns whether the service offers the tool, given the extensions that it has. `None` means
+    /// that the service always offers the tool.
     pub is_offered: Option<fn(&AppState) -> bool>,
     /// Rules for the input that its schema cannot express; `None` if there are none.
     pub rules: Option<Box<Rules>>,

@@ -38,7 +38,7 @@ pub fn simplify(schema: &mut Value) {
                 map.remove("format");
             }
             if let Some(Value::String(description)) = map.get_mut("description") {
-                // The line breaks come from the source code and have no meaning.
+                // The line breaks of a description come from the source code and have no meaning.
                 *description = description.replace('\n', " ");
             }
             let fields = map

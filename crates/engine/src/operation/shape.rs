@@ -1,5 +1,5 @@
-//! Validation of a request against the published JSON Schema of its operation. All failing fields
-//! are reported at once.
+//! Validation of a request against the published JSON Schema of its operation. One response reports
+//! all failing fields.
 
 mod failures;
 mod issues;
@@ -118,8 +118,9 @@ pub(crate) struct CheckedInput<'s> {
 }
 
 impl CheckedInput<'_> {
-    /// Returns the path and the text of each field with this format of a module
-    /// ([`crate::app::NetworkFormat`]). Omits fields that already have an issue.
+    /// Returns the path and the text of each field that has a format of a module
+    /// ([`crate::app::NetworkFormat`]). `format` is the name of the format. Omits fields that
+    /// already have an issue.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
         let has_format =
             |kind: &Contextual| matches!(kind, Contextual::Other(name) if name == format);
@@ -160,7 +161,7 @@ impl Shape {
     ///
     /// # Panics
     ///
-    /// If the schema is invalid. Any test that uses the operation finds that.
+    /// Panics if the schema is invalid. Any test that uses the operation would show this panic.
     #[must_use]
     pub fn of(operation: &Operation) -> Self {
         let schema = operation.input_schema(&mut inline_generator());
@@ -218,8 +219,8 @@ impl Shape {
             .into_input()
     }
 
-    /// Builds the input of an operation from the sent values, and finds the issues that need no
-    /// network call. Returns 404 for a malformed id in the path.
+    /// Builds the input of an operation from the sent values, and finds all issues except those
+    /// that only a network call finds. Returns 404 for a malformed id in the path.
     pub(crate) fn examine<'s>(
         &'s self,
         operation: &'s Operation,

@@ -1,5 +1,5 @@
-//! The audit entry of a write. The object of the entry is read before and after the write. The
-//! entry is written in the transaction of the write.
+//! The audit entry of a write. The object that the entry names is read before and after the write.
+//! The entry is written in the transaction of the write.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -12,14 +12,14 @@ use crate::context::{Context, System};
 use crate::error::{ErrorKind, Result};
 use crate::operation::{Answer, Operation};
 
-/// A call that gets an audit entry.
+/// A call of an operation for which an audit entry is written.
 pub(super) struct Audited {
     operation: &'static Operation,
     audits: Audits,
     input: Value,
 }
 
-/// An audited call in progress, and its object as it was before the change.
+/// An audited call in progress, and the state of its object before the change.
 pub(super) struct AuditedCall {
     audited: Audited,
     before: Option<AuditedObject>,
@@ -48,7 +48,7 @@ impl Audited {
     }
 
     /// Reads the object before the change, for an operation that runs outside of an organization.
-    /// Its input names the organization that it creates or changes.
+    /// The operation's input names the organization that the operation creates or changes.
     pub(super) fn begin_outside(
         self,
         system: &mut System<'_, '_>,
@@ -80,7 +80,8 @@ impl Audited {
 }
 
 impl AuditedCall {
-    /// Compares the object with its state before the change, and writes the audit entry.
+    /// Reads the object after the change, and writes the audit entry. Writes no entry if the
+    /// operation is declared with [`Audits::changes`] and has not changed the object.
     pub(super) fn end(
         self,
         context: &mut Context<'_, '_>,

@@ -22,8 +22,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format;
 use crate::operation::{Operation, Surface, Work};
 
-/// Returns the bearer token of a request. `None` if the header is missing, repeated, or has another
-/// scheme.
+/// Returns the bearer token of a request. Returns `None` if the `Authorization` header is missing,
+/// repeated, or has another scheme.
 #[must_use]
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -63,8 +63,8 @@ fn asks_for_another_time(request: &Head) -> bool {
 }
 
 /// Returns the caller if no database access is needed to identify the caller. This is the case for
-/// the platform, a caller whom the surface has identified, and a cached caller. Cached callers are
-/// valid as long as the database does not change.
+/// the platform, for a caller whom the surface has already identified, and for a cached caller. A
+/// cached caller is valid as long as the database does not change.
 pub(super) fn recall(
     service: &Service,
     operation: &Operation,
@@ -105,8 +105,8 @@ fn cached(
     cached.filter(|identified| identified.is_valid_at(resource))
 }
 
-/// Authenticates the caller of a tool message at the address to which it was sent. Each message is
-/// authenticated once, before the operation that it calls is known.
+/// Authenticates the caller of an MCP message for `resource`, the address to which the message was
+/// sent. Each message is authenticated once, before the operation that the message calls is known.
 pub async fn at_tools(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -133,15 +133,16 @@ type Token = PresentedCredential<PresentedToken, String>;
 /// The maximum number of API keys in the cache.
 const CACHED_KEYS: usize = 4_096;
 
-/// A cache of API keys, each with the revisions of its organization. Only a write of the
-/// organization changes a key, and every such write changes a revision.
+/// A cache of API keys, each with the revisions of its organization. A key is changed only by a
+/// write of its organization, and every such write changes a revision.
 struct Keys(Cache<PresentedToken, CachedCaller>);
 
 #[derive(Clone)]
 struct CachedCaller {
     identified: Arc<Identified>,
-    /// Whether the organization's revisions had changed at the last look-up. If so, they have
-    /// probably changed again, and the key is loaded without first comparing revisions.
+    /// Whether the organization's revisions had changed at the last look-up of the key. They then
+    /// have probably changed again, so the next look-up loads the key without first comparing
+    /// revisions.
     changes_often: bool,
 }
 
@@ -300,8 +301,8 @@ async fn look_up_shared(
     caller.ok_or_else(|| ErrorKind::Authentication.into())
 }
 
-/// Returns the caller of a token. Caches the caller for as long as the database has its current
-/// version ([`store::Version`]).
+/// Returns the caller of a token. Caches the caller under the current version of the database
+/// ([`store::Version`]), so the cached caller is valid until the database changes.
 fn look_up(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -393,7 +394,7 @@ fn member_caller(
     caller.map(Arc::new).ok_or(ErrorKind::Authentication.into())
 }
 
-/// Finds the caller of a bearer token. Refuses a token that is not valid for `resource`.
+/// Finds the caller of a bearer token. Returns 401 for a token that is not valid for `resource`.
 fn bearer_caller(
     tx: &mut Transaction<'_>,
     token: &str,
@@ -437,9 +438,10 @@ fn platform_caller(service: &Service, operation: &Operation, request: &Head) -> 
     ))
 }
 
-/// Finds the caller of a link's token. A view at another time is for the people who configure the
-/// guest's view, so it also needs a credential of the same organization. A preview link was created
-/// by one of these people, so it needs no additional credential.
+/// Finds the caller of a link's token. A request may ask for the guest's view at another time than
+/// now. Such a view is for the people who configure the guest's view, so the request also needs a
+/// credential of the same organization. A preview link was created by one of these people, so it
+/// needs no additional credential.
 fn link_caller(
     tx: &mut Transaction<'_>,
     app: &App,

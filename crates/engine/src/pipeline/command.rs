@@ -1,10 +1,10 @@
 //! A command: an operation that another service carries out. The steps are: look for a recorded
-//! response, prepare in a transaction, commit, send the request, and record its outcome in a second
-//! transaction.
+//! response, prepare in a transaction, commit, send the request to the other service, and record
+//! its outcome in a second transaction.
 //!
-//! This process locks the idempotency key for the whole time. If several processes share the
-//! database, the first transaction also stores a record without a response, so that another process
-//! refuses the key. The request continues if the client disconnects.
+//! This process locks the idempotency key during all steps. If several processes share the
+//! database, the first transaction also stores a record without a response. Other processes then
+//! refuse requests with the same key. The command continues if the client disconnects.
 
 use store::Transaction;
 use tracing::Instrument as _;
@@ -67,7 +67,7 @@ pub(super) async fn command(
 }
 
 /// Prepares the command in its organization. Reserves the idempotency key, so that other processes
-/// refuse the key.
+/// refuse requests with the same key.
 fn begin(
     write: &Write,
     tx: &mut Transaction<'_>,
@@ -119,8 +119,9 @@ async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -
     };
     let refusal = (error.kind() == ErrorKind::Provider)
         .then(|| (error.kind().status(), error_body(&error, request_id)));
-    // Without a refusal there is nothing to record, but a reserved key must be released. `begin`
-    // reserves a key only if other processes use the database.
+    // If the other service has not refused the command (502), there is nothing to record, but a
+    // reserved key must be released. `begin` reserves a key only if other processes use the
+    // database.
     if let Some(key) = key.filter(|_| refusal.is_some() || !call.service.store.is_only_process()) {
         let recording = in_organization(write, organization, move |context| match refusal {
             Some((status, body)) => key.record(context, status, &body),

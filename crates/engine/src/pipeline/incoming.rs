@@ -5,11 +5,11 @@
 //! never completes its requests therefore gets at most half of the budget, two such clients a third
 //! each, and so on. There is always space for another client. The bodies of one organization use at
 //! most half of the budget, however many addresses it has. If there is no space, a body waits; if
-//! no space becomes free in time, its request is refused with 503. The waiting time is limited for
-//! all chunks of a body together, because the server does not notice that the connection of a
+//! no space becomes free in time, its request is refused with 503. All chunks of a body together
+//! may wait only for a limited time, because the server does not notice that the connection of a
 //! waiting body was closed.
 //!
-//! A chunk counts as long as its memory is in use: its space is released when the chunk is dropped.
+//! A chunk uses space until it is dropped, because its memory is in use until then.
 //!
 //! The number of unfinished bodies is limited by the same rules, because each one also needs memory
 //! for its connection or stream. A body above this limit is refused at once: if it waited, it would
@@ -33,15 +33,15 @@ use uuid::Uuid;
 
 use crate::error::Error;
 
-/// Number of bytes by which the counted size of each chunk exceeds its length. Otherwise small
+/// Number of bytes that are counted for each chunk in addition to its length. Without it, small
 /// chunks would count almost nothing, although each uses memory.
 const CHUNK_OVERHEAD: u64 = 128;
 
-/// For each such part of the budget, one body may be unfinished. The part is larger than the memory
-/// of a stream outside the budget, which is about 11 KiB.
+/// The budget allows one unfinished body for each 32 KiB of its size. An unfinished body also uses
+/// about 11 KiB for its stream, which are not counted in the budget.
 const BYTES_PER_BODY: u64 = 32 << 10;
 
-/// The number of bodies that may be unfinished in the smallest budget.
+/// The number of unfinished bodies that even the smallest budget allows.
 const MIN_BODIES: u64 = 64;
 
 /// The bytes of bodies in memory, and the number of unfinished bodies, by sender.
@@ -60,7 +60,7 @@ struct IncomingState {
     bodies: Usage,
 }
 
-/// How much of one limit is in use.
+/// The amounts that are in use of one limit: in total, and by sender.
 #[derive(Default)]
 struct Usage {
     all: u64,
@@ -68,7 +68,7 @@ struct Usage {
 }
 
 impl Usage {
-    /// Adds an amount, if the sender may use more of `limit`. Returns whether it was added.
+    /// Adds an amount, if the sender may use more of `limit`. Returns whether the amount was added.
     fn take(&mut self, sender: Sender, amount: u64, limit: u64) -> bool {
         let own = self.shares.get(&sender).copied().unwrap_or_default();
         let has_space = match sender {
@@ -97,7 +97,7 @@ impl Usage {
     }
 }
 
-/// The sender that a body is counted for.
+/// The sender whose limits apply to a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// The address of the connection. Every body is counted for an address, and for the process.
@@ -113,7 +113,7 @@ struct ChunkReservation {
     bytes: u64,
 }
 
-/// The place of an unfinished body among those that are allowed.
+/// The reservation of one of the allowed unfinished bodies. It ends when it is dropped.
 struct BodyReservation {
     incoming: Arc<Incoming>,
     sender: Sender,
@@ -132,6 +132,7 @@ impl AsRef<[u8]> for ReservedChunk {
 }
 
 /// Returns whether an address may use more: its own amount must be smaller than the free amount.
+/// For example, `own` is its number of bytes, `all` that of all addresses.
 const fn has_space(own: u64, all: u64, limit: u64) -> bool {
     own < limit.saturating_sub(all)
 }
@@ -156,8 +157,8 @@ pub fn out_of_memory(error: &(dyn std::error::Error + 'static)) -> Option<Error>
 }
 
 impl Incoming {
-    /// Creates a budget of `limit` bytes. A body waits for space up to `timeout`, all its chunks
-    /// together. The budget also limits the number of unfinished bodies.
+    /// Creates a budget of `limit` bytes, which also limits the number of unfinished bodies. The
+    /// chunks of a body wait for space for up to `timeout` together.
     #[must_use]
     pub fn new(limit: u64, timeout: Duration) -> Self {
         Self {
@@ -182,8 +183,8 @@ impl Incoming {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Counts a body for a sender. Returns the counted body, and a flag that is set if the body is
-    /// refused.
+    /// Applies the limits of a sender to a body. Returns the limited body, and a flag that is set
+    /// if the body is refused.
     pub fn counted(self: &Arc<Self>, sender: Sender, body: Body) -> (Body, Refusal) {
         let refusal = Refusal::default();
         let place = if body.is_end_stream() {
@@ -285,7 +286,7 @@ impl Refusal {
     }
 }
 
-/// The place of a body among the unfinished bodies.
+/// The place of a body among the allowed unfinished bodies.
 enum BodyPlace {
     Reserved(#[expect(dead_code, reason = "is released when it is dropped")] BodyReservation),
     /// Too many bodies were unfinished when this body began. The next read fails.
@@ -294,7 +295,7 @@ enum BodyPlace {
     Finished,
 }
 
-/// A body whose chunks are counted.
+/// A body whose chunks reserve space before they are returned.
 struct CountedBody {
     body: Body,
     place: BodyPlace,

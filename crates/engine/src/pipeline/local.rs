@@ -1,5 +1,5 @@
-//! Calls of operations by code of this process, such as pages. The caller gets the answer as a
-//! value of the type that the operation's function returns.
+//! Calls of operations by code of this process, such as pages. This code gets the answer as a value
+//! of the type that the operation's function returns.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ struct PageMeta {
     total: usize,
 }
 
-/// The data of an answer, and the length of the whole list if the data is a page of a list.
+/// The data of an answer, with the length of the whole list for a page of a list.
 #[derive(Debug, Clone)]
 pub struct LocalData<T> {
     pub data: T,

@@ -63,8 +63,8 @@ pub struct CacheStatistics {
     pub hits: u64,
     /// Number of look-ups that found no valid response.
     pub misses: u64,
-    /// Number of responses that were not stored, because they were too large or other entries are
-    /// used more often.
+    /// Number of responses that were not stored in the cache. They were too large, or other entries
+    /// are used more often.
     pub refusals: u64,
     /// Size of the cached responses in bytes.
     pub bytes: u64,
@@ -93,7 +93,7 @@ pub(super) struct AnswerKey {
     /// The credential of a caller with limited scope; every guest has limited scope. `None` for
     /// other callers, who all have the same scope.
     limited: Option<Credential>,
-    /// Whether the caller is code of this process, which gets a value instead of text.
+    /// Whether the response is a value for code of this process. Otherwise it is text.
     takes_value: bool,
     /// The parameters of path and query, as they were sent.
     request: Box<str>,
@@ -108,8 +108,8 @@ impl Weighter<AnswerKey, CachedForm> for ByBytes {
             CachedForm::Text(entry) => entry.length(),
             CachedForm::Value(entry) => entry.length,
         };
-        // The length counts twice. A text may also have a compressed form, which is at most about
-        // as long, and a value needs about twice the bytes of its text.
+        // The length is added twice. For text, the second half is for a compressed form, which is
+        // at most about as long. A value needs about twice the bytes of its text.
         let bytes = key.request.len() + 2 * length;
         ENTRY_OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
     }
@@ -120,7 +120,7 @@ impl Weighter<AnswerKey, CachedForm> for ByBytes {
 pub(super) enum CachedForm {
     /// An answer as text, for a surface.
     Text(Arc<CachedAnswer>),
-    /// An answer as a value, for a caller in this process.
+    /// An answer as a value, for code of this process.
     Value(Arc<CachedValue>),
 }
 
@@ -133,7 +133,7 @@ impl CachedForm {
     }
 }
 
-/// The revisions and the time for which a cached answer is valid.
+/// The revisions and the period for which a cached answer is valid.
 #[derive(Debug)]
 struct Validity {
     revisions: Revisions,
@@ -155,7 +155,7 @@ pub(super) struct CachedValue {
     validity: Validity,
     pub(super) value: LocalValue,
     pub(super) etag: HeaderValue,
-    /// The length of the answer's text, in bytes.
+    /// The length of the answer as text, in bytes.
     length: usize,
 }
 
@@ -186,8 +186,8 @@ impl Memory {
         }
     }
 
-    /// Returns the cached caller of a token, if the database is still in the state (`version`) in
-    /// which the caller was read.
+    /// Returns the cached caller of a token, if the caller was read in this version of the
+    /// database.
     pub(super) fn caller(
         &self,
         presented: PresentedCredential<&str, &str>,
@@ -199,8 +199,8 @@ impl Memory {
             .then(|| cached.identified.clone())
     }
 
-    /// Caches the caller of a token under a state of the database. `version` must have been read
-    /// before the caller, so that the cached caller is not older than `version`.
+    /// Caches the caller of a token under a version of the database. Read `version` before the
+    /// caller, so that the cached caller is not older than `version`.
     pub(super) fn remember_caller(
         &self,
         presented: PresentedCredential<&str, &str>,
@@ -216,7 +216,8 @@ impl Memory {
         );
     }
 
-    /// Returns a cached response, if it is valid at this time and its data has not changed.
+    /// Returns a cached response, if it is valid at `now` and the data that it depends on has not
+    /// changed.
     pub(super) fn answer(
         &self,
         key: &AnswerKey,

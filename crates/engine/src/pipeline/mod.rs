@@ -134,7 +134,7 @@ impl Body {
 enum SuccessBody {
     /// Text for a surface.
     Written(Body),
-    /// A value for a caller in this process.
+    /// A value for code of this process.
     Value(LocalValue),
 }
 
@@ -474,7 +474,7 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     // no other query is needed.
     let is_batched = !service.store.is_only_process() && authenticate::is_plain(operation, head);
     let is_cached = is_batched && operation.cached.is_some() && !head.is_tool_call;
-    // A replica may answer only if it has the revisions that this look-up returns.
+    // A replica may answer only if it has the revisions that the look-up of the caller returns.
     let uses_replica = is_batched && operation.may_lag && service.store.has_replicas();
     if !is_write && !is_shared && !is_cached && !uses_replica {
         return Ok(None);
@@ -566,7 +566,8 @@ impl Caller {
         }
     }
 
-    /// Returns whether the identification is valid at `now` and for this configuration revision.
+    /// Returns whether the caller's identification is still valid: it has not expired at `now`, and
+    /// the organization's configuration revision is still `configuration`.
     fn is_valid_for(&self, configuration: i64, now: Timestamp) -> bool {
         match self {
             Self::Tenant(identified) => {
@@ -638,8 +639,8 @@ fn read(
     Success::of(operation, answer, head).map(ReadOutcome::Done)
 }
 
-/// Authenticates a caller again within a transaction. The credential may have been revoked while
-/// the body arrived, and must then be refused.
+/// Authenticates a caller again within a transaction, because the credential may have been revoked
+/// while the body arrived. In that case, returns 401.
 fn admit_again(
     tx: &mut Transaction<'_>,
     call: &Call,

@@ -6,10 +6,10 @@
 //! organization that does not read therefore gets at most half of the limit, two get a third each,
 //! and so on. There is always space for another organization.
 //!
-//! If an organization has no space, the progress timeout of its responses is shortened: the server
-//! gives up a response of which the client reads nothing for that long. The organization's requests
-//! wait until this frees space, and are refused if no space becomes free in time. If the whole
-//! buffer has no space, both rules apply to every organization.
+//! The server gives up a response if its client reads nothing during the progress timeout. If an
+//! organization has no space, this timeout is shortened for its responses. The organization's
+//! requests wait until a response is sent or given up, and are refused if no space becomes free in
+//! time. If the whole buffer has no space, both rules apply to every organization.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,13 +18,14 @@ use std::time::Duration;
 use store::Share;
 use tokio::sync::{Notify, watch};
 
-/// The response bodies that are not sent yet.
+/// The bodies of responses that are not sent yet, by share.
 pub struct OutboundBuffer {
     limit: u64,
     timeout: Duration,
     state: Mutex<OutboundState>,
     freed: Notify,
-    /// Changes whenever the progress timeout of some responses becomes shorter or longer.
+    /// Notifies all responses whenever the progress timeout of some responses is shortened or
+    /// restored.
     changes: watch::Sender<()>,
 }
 
@@ -33,14 +34,14 @@ struct OutboundState {
     held: u64,
     /// The state of each share that has unsent bytes or waits for space.
     shares: HashMap<Share, ShareState>,
-    /// The number of guards that shorten the progress timeout of all responses.
+    /// The number of [`TimeoutGuard`]s that shorten the progress timeout of all responses.
     guards: usize,
 }
 
 #[derive(Default)]
 struct ShareState {
     held: u64,
-    /// The number of guards that shorten the progress timeout of this share's responses.
+    /// The number of [`TimeoutGuard`]s that shorten the progress timeout of this share's responses.
     guards: usize,
 }
 
@@ -106,8 +107,8 @@ impl OutboundBuffer {
         self.blocking_responses(share).is_none()
     }
 
-    /// Returns the responses that must free space before another response of a share can begin.
-    /// Returns `None` if there is space.
+    /// Returns the responses that must be sent or given up before another response of a share can
+    /// begin. Returns `None` if there is space.
     fn blocking_responses(&self, share: Share) -> Option<HurriedAnswers> {
         let state = self.state();
         let own = state

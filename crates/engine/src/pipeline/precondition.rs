@@ -11,10 +11,11 @@ use crate::context::Context;
 use crate::error::{Error, Reason, Result};
 use crate::operation::{Job, Operation, Work};
 
-/// The content codings that a compressed response adds to its `ETag`.
+/// The content codings of compressed responses. A response in one of them has an `ETag` that ends
+/// with the name of the coding, such as `"abc-gzip"`.
 pub const CODINGS: [&str; 2] = ["gzip", "br"];
 
-/// The states of a resource that a caller names in `If-Match`.
+/// A condition on a write: the resource must have one of the `ETag`s in `If-Match`.
 pub(super) struct Precondition {
     /// The `ETag` values in `If-Match`, as they were sent.
     tags: Vec<String>,
@@ -50,8 +51,8 @@ impl Precondition {
         Ok(Some(Self { tags, read }))
     }
 
-    /// Returns 409 if the resource is in none of the states. Returns the error of the read if the
-    /// caller cannot see the resource.
+    /// Returns 409 if the current `ETag` of the resource is not in `If-Match`. Returns the error of
+    /// the read if the caller cannot see the resource.
     pub(super) fn check(self, context: &mut Context<'_, '_>) -> Result<()> {
         let Self { tags, read } = self;
         let etag = match read {
@@ -69,7 +70,7 @@ impl Precondition {
     }
 }
 
-/// Returns the fields of an input that are in the path.
+/// Returns the fields of an input that the request sends in its path.
 fn path_fields(operation: &Operation, input: &Value) -> Value {
     let fields: Map<String, Value> = input
         .as_object()

@@ -19,7 +19,7 @@ use crate::clock::Clock;
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The state of a caller's limit after a request.
+/// The state of a caller's rate limit after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     /// The header `X-RateLimit-Limit`: the maximum number of requests in the window.
@@ -98,7 +98,8 @@ impl RateLimits {
         self.shared.is_some()
     }
 
-    /// Returns the shared log. A background task must call [`SharedLog::keep`] on it.
+    /// Returns the shared log. The caller of this function must run [`SharedLog::keep`] in a
+    /// background task.
     #[must_use]
     pub fn shared_log(&self) -> Option<Arc<SharedLog>> {
         let shared = self.shared.clone()?;
@@ -112,7 +113,8 @@ impl RateLimits {
 
     /// Counts or refuses a request for this process alone. Returns `None` if no limit is set.
     ///
-    /// `elapsed` is monotonic time. `now` is the wall clock, for the header.
+    /// `elapsed` is monotonic time, by which requests are counted. `now` is the wall clock, for the
+    /// header `X-RateLimit-Reset`.
     pub fn take(&self, owner: Owner, elapsed: Duration, now: Timestamp) -> Option<Quota> {
         if !self.windows.has_limit() {
             return None;

@@ -24,11 +24,12 @@ store::statements! {
         null";
 }
 
-/// The metric's label for a read that the replica has answered.
+/// The value of the metric's label `outcome` for a read that a replica has answered.
 const ANSWERED: &str = "answered";
-/// The metric's label for a read for which the replica had other revisions than the primary.
+/// The value of the label `outcome` for a read for which the replica had other revisions than the
+/// primary.
 const BEHIND: &str = "behind";
-/// The metric's label for a read for which the replica was unavailable or too slow.
+/// The value of the label `outcome` for a read for which the replica was unavailable or too slow.
 const UNAVAILABLE: &str = "unavailable";
 
 fn counter(outcome: &'static str) -> Counter {

@@ -42,7 +42,7 @@ pub(super) struct Head {
     pub(super) query: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
     pub(super) is_tool_call: bool,
-    /// Whether the caller is in this process and gets a value instead of text.
+    /// Whether the request comes from code of this process, which gets a value instead of text.
     pub(super) is_local: bool,
     pub(super) caller: Option<Arc<Identified>>,
 }
@@ -56,14 +56,15 @@ pub enum Payload {
     Arguments(Map<String, Value>),
 }
 
-/// A mark that the server attaches to a request until its body is complete or its sender is
-/// authenticated. During shutdown the server closes connections that have only requests with this
-/// mark.
+/// A mark that the server attaches to a request. It is removed when the body is complete or its
+/// sender is authenticated. During shutdown, the server closes connections whose requests all have
+/// this mark.
 #[derive(Clone)]
 pub struct Receiving(Arc<Mutex<Option<Box<dyn Send + Sync>>>>);
 
 impl Receiving {
-    /// Creates a mark. `guard` is dropped when the mark is removed.
+    /// Creates a mark. The server counts the marked requests by their guards: `guard` is dropped
+    /// when the mark is removed.
     pub fn new(guard: impl Send + Sync + 'static) -> Self {
         Self(Arc::new(Mutex::new(Some(Box::new(guard)))))
     }
@@ -74,8 +75,8 @@ impl Receiving {
     }
 }
 
-/// Counts the memory of a body for the organization of its authenticated sender, in addition to the
-/// client's address.
+/// Returns a body whose memory is counted for the organization of its authenticated sender, in
+/// addition to the client's address.
 pub fn counted_for(service: &Service, organization: Uuid, body: Body) -> Body {
     service
         .incoming
@@ -84,8 +85,8 @@ pub fn counted_for(service: &Service, organization: Uuid, body: Body) -> Body {
 }
 
 impl Payload {
-    /// Removes the server's mark from a body, and counts its memory for the organization of its
-    /// authenticated sender.
+    /// Removes the [`Receiving`] mark of a body, and counts the body's memory for the organization
+    /// of its authenticated sender.
     pub(super) fn within(self, service: &Service, organization: Option<Uuid>) -> Self {
         match (self, organization) {
             (Self::Body(body, receiving), Some(id)) => {
@@ -138,7 +139,8 @@ impl Head {
         }
     }
 
-    /// Returns the value for a caller in this process; `None` for a surface, which gets text.
+    /// Returns the answer as a value if the request comes from code of this process. Returns `None`
+    /// for a surface, which gets text.
     pub(super) fn local(&self, answer: &Answer) -> Option<LocalValue> {
         self.is_local.then(|| answer.local()).flatten()
     }

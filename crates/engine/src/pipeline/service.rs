@@ -60,7 +60,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Combines a transaction with the application state.
+    /// Combines a transaction with the application state and the time of the request.
     pub fn system<'c, 't>(&'c self, tx: &'c mut Transaction<'t>, now: Timestamp) -> System<'c, 't> {
         System {
             tx,

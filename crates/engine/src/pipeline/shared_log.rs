@@ -1,5 +1,5 @@
-//! The log of accepted requests that all nodes share, in Redis. For each request, one script
-//! applies the rule of [`super::rate_limit`].
+//! The log of accepted requests that all nodes share, in Redis. For each request, Redis runs one
+//! script, which decides by the rule of [`super::rate_limit`].
 //!
 //! With Redis, limits are exact across nodes. No request waits long for Redis: if an answer is
 //! late, the connection is dropped, and [`keep`](SharedLog::keep) opens a new connection in the
@@ -52,7 +52,7 @@ pub struct SharedLog {
 enum RedisLink {
     /// Connected. The number tells this connection from earlier ones.
     Up(u64, MultiplexedConnection),
-    /// Not connected, with the reason.
+    /// Not connected. The text is the reason, for log messages.
     Down(String),
 }
 
@@ -182,7 +182,7 @@ impl SharedLog {
         }
     }
 
-    /// Runs the rate limit script in Redis. The error is the reason for the log.
+    /// Runs the rate limit script in Redis. The error is a text for log messages.
     async fn ask(
         &self,
         mut connection: MultiplexedConnection,
@@ -223,7 +223,7 @@ impl SharedLog {
         }
     }
 
-    /// Drops a connection, unless a newer connection has already replaced it.
+    /// Drops the connection with this number, unless a newer connection has already replaced it.
     fn give_up(&self, number: u64, cause: String) {
         self.link.send_if_modified(|link| {
             let is_current = matches!(link, RedisLink::Up(current, _) if *current == number);

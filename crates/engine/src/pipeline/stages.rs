@@ -4,8 +4,8 @@
 //! (permission by the body → form of the `Idempotency-Key` → arguments) → [`ParsedCall::validate`]
 //! → run.
 //!
-//! The argument of each stage is a value that only the stage before it can create. The order is
-//! therefore the same in every code path, and no stage can be skipped.
+//! Each stage takes a value that only the stage before it can create. The order is therefore the
+//! same in every code path, and no stage can be skipped.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(super) struct Validated {
 impl Call {
     /// Checks rate limit, two-factor and permission. `shared_quota` is the caller's quota that all
     /// nodes share. If it is `None`, the limit of this process applies. A page of the console
-    /// counts as one request, so the calls that the page makes are not counted.
+    /// counts as one request, so the calls that the page makes are not counted in addition.
     pub(super) fn admit(
         &self,
         caller: Caller,
@@ -114,8 +114,8 @@ impl Admitted {
         &self.0
     }
 
-    /// Checks the permissions that depend on the body, then the idempotency key of a write, then
-    /// whether the arguments could be parsed.
+    /// Checks the permissions that depend on the body, then the idempotency key of a write. Then
+    /// returns the error of the arguments, if they could not be parsed.
     pub(super) fn parse(self, call: &Call, arguments: Result<Arguments>) -> Result<ParsedCall> {
         let Self(caller) = self;
         if let Ok(arguments) = &arguments {

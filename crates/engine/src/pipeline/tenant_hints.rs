@@ -12,9 +12,9 @@ use crate::operation::Operation;
 /// The maximum number of tokens that are stored.
 const MAX_TOKENS: usize = 16_384;
 
-/// The organization of each token at its last look-up. Hints only affect scheduling, never
-/// authentication. The next request with a deleted token is still scheduled in the share of its
-/// former organization, and then refused.
+/// The organization of each token at the token's last look-up. A hint affects only when a read is
+/// scheduled, never whether the request is authenticated. A hint can be outdated: a read with a
+/// deleted token is scheduled in the share of its former organization, and then refused.
 pub struct TenantHints(Cache<[u8; 32], Uuid>);
 
 impl Default for TenantHints {
@@ -24,13 +24,14 @@ impl Default for TenantHints {
 }
 
 impl TenantHints {
-    /// Returns the share of the organization of a request's token. Each unknown token has a share
-    /// of its own.
+    /// Returns the share of the organization to which the token of a request belongs. If that
+    /// organization is not known yet, returns a separate share for the token.
     pub(super) fn of(&self, operation: &Operation, request: &Head) -> Share {
         self.of_token(token(operation, request)?)
     }
 
-    /// Returns the share of the organization of a token. Each unknown token has a share of its own.
+    /// Returns the share of the organization to which a token belongs. If that organization is not
+    /// known yet, returns a separate share for the token.
     #[must_use]
     pub fn of_token(&self, token: &str) -> Share {
         let digest = digest(token);

@@ -1,8 +1,8 @@
 //! The reason why a request was not authenticated, as the client sees it.
 //!
-//! The reason is determined only after a refusal, so accepted requests are not slower. The look-up
-//! uses the hash of the whole token. Therefore only a client that sent the whole token learns that
-//! the token is expired or valid for another resource.
+//! The reason is determined only after a refusal, so accepted requests are not slower. The reasons
+//! "expired" and "valid for another resource" need a look-up by the hash of the whole token. Only a
+//! client that knows the whole token can therefore get them.
 
 use std::sync::Arc;
 
@@ -67,7 +67,8 @@ pub async fn refusal(
     Error::new(ErrorKind::Authentication, message).with_key(key)
 }
 
-/// Returns whether the error is about a credential that was sent (RFC 6750, section 3.1).
+/// Returns whether the error is about a credential that the client sent. Otherwise the response has
+/// no error code in `WWW-Authenticate` (RFC 6750, section 3.1).
 #[must_use]
 pub fn was_sent(error: &Error) -> bool {
     error.key().is_some_and(|key| key != MISSING)

@@ -45,8 +45,8 @@ const MAX_TEXT_BYTES: usize = 16 << 10;
 /// The maximum number of bytes that may arrive before the headers or a chunk of a part are
 /// complete.
 const MAX_HEADER_BYTES: usize = 1 << 20;
-/// Number of bytes that a body may have in addition to the size limit of its file. Bytes beyond
-/// that are not read.
+/// Number of bytes that a body may have in addition to the maximum size of its file. The server
+/// does not read further bytes.
 const EXCESS_BYTES: u64 = 32 << 20;
 
 /// A file that has been stored for a request.
@@ -56,7 +56,8 @@ pub(super) struct StoredFile {
 }
 
 impl StoredFile {
-    /// Deletes the file if the request was refused. The deletion runs in the background.
+    /// Deletes the file if the request was refused. The deletion runs in the background, so the
+    /// response does not wait for it.
     pub(super) fn settle(self, result: &Result<Success>) {
         if result
             .as_ref()
@@ -171,8 +172,8 @@ struct BodyReader<'r> {
     stored_file: &'r mut Option<StoredFile>,
     fields: Map<String, Value>,
     issues: Vec<Issue>,
-    /// Number of bytes that arrived since the last part header or chunk was complete. The parser
-    /// keeps these bytes in memory.
+    /// Number of bytes that arrived since the parser last returned part headers or a chunk. The
+    /// parser keeps these bytes in memory.
     unparsed: Arc<AtomicUsize>,
 }
 
@@ -337,8 +338,7 @@ impl BodyReader<'_> {
         }))
     }
 
-    /// Returns the error for a body whose remaining bytes cannot be read, with the issues found so
-    /// far.
+    /// Returns the error for a body that cannot be read to its end, with the issues found so far.
     fn broken(&self, error: &multer::Error) -> Error {
         let message = match error {
             multer::Error::StreamReadFailed(cause) => cause.to_string(),
@@ -362,14 +362,14 @@ fn deadline(bytes: u64) -> Duration {
     MAX_TIME.min(BASE_TIME + Duration::from_secs(bytes / MIN_BYTES_PER_SECOND))
 }
 
-/// An incoming body with a progress deadline. After each chunk the stream pauses once, so that the
-/// consumer can finish that chunk before it receives the next one.
+/// An incoming body with a progress deadline. The stream is pending once after each chunk, so that
+/// its reader processes that chunk before it asks for the next one.
 struct IncomingBody {
     body: Body,
     bytes: u64,
     most: u64,
-    /// Number of bytes that this stream returned since the last part header or chunk was complete.
-    /// The parser keeps these bytes in memory.
+    /// Number of bytes that this stream returned since the parser last returned part headers or a
+    /// chunk. The parser keeps these bytes in memory.
     unparsed: Arc<AtomicUsize>,
     began: Instant,
     timer: Pin<Box<Sleep>>,

@@ -30,7 +30,7 @@ pub(super) struct Write {
     precondition: Option<Precondition>,
 }
 
-/// The work of a write, with its parsed input.
+/// The work of a write. Its input is already parsed.
 enum Prepared {
     Tenant(Lock, Job),
     System(Value),
@@ -96,8 +96,8 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
 
 impl Write {
     /// Returns the recorded response of an earlier request with the same key. Runs before the
-    /// organization is locked, so that a replay, or a refusal because of the key, does not wait for
-    /// another write.
+    /// organization is locked. A request whose key is replayed or refused therefore does not wait
+    /// for another write.
     pub(super) fn replay(&self, tx: &mut Transaction<'_>) -> Result<Option<Success>> {
         let (service, now) = (&self.call.service, self.call.now);
         let Some(key) = &self.key else {
@@ -107,8 +107,8 @@ impl Write {
             return Ok(None);
         };
         let reauthenticated = self.authenticate_again(tx)?;
-        // The operation's answer has a secret. The recorded response lacks this secret, but it too
-        // is only for callers who may still see the answer.
+        // The answer of this operation contains a secret. The recorded response lacks the secret,
+        // but only callers who may still see the answer get the response.
         if let (Some(once), Some(id)) = (self.call.operation.shows_once, self.caller.organization())
         {
             let access = self.access(reauthenticated.as_deref());

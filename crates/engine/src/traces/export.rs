@@ -1,8 +1,8 @@
 //! Sends spans to a collector: OTLP over HTTP, as JSON.
 //!
 //! The queue of spans is bounded. Spans that do not fit, or that the collector refuses, are counted
-//! and dropped. No request waits for the export. The collector may have a private address, because
-//! the operator chooses it, as with the database.
+//! and dropped. No request waits for the export. The operator chooses the collector, so it may have
+//! a private address.
 
 use std::pin::pin;
 use std::sync::OnceLock;
@@ -43,12 +43,13 @@ const BATCH_DELAY: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for sending the rest of the queue at the end of the process.
 const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
-/// The path of traces at a collector.
+/// The path of the collector's endpoint for traces, below the collector's address.
 const PATH: &str = "v1/traces";
 
 /// Spans that were dropped since the process started.
 static LOST: AtomicU64 = AtomicU64::new(0);
-/// The collector's address and the queue; unset if traces are not exported.
+/// The collector's address, and the end of the queue from which spans are read. Unset if traces are
+/// not exported.
 static QUEUE: OnceLock<(Url, Mutex<Receiver<SpanData>>)> = OnceLock::new();
 
 /// Returns the number of spans dropped since the process started: the queue was full, or the
@@ -67,8 +68,8 @@ fn count_lost(spans: usize) {
 pub struct Endpoint(Url);
 
 impl Endpoint {
-    /// Parses the address of a collector, such as `http://collector:4318`. The path of traces is
-    /// appended.
+    /// Parses the address of a collector, such as `http://collector:4318`. Appends the path of the
+    /// endpoint for traces.
     pub fn at(address: &str) -> Result<Self, String> {
         let invalid_address =
             || format!("{address:?} is not an address such as http://127.0.0.1:4318");
@@ -235,8 +236,7 @@ fn resource() -> Resource {
 #[derive(Debug)]
 struct Collector {
     client: Client,
-    /// The collector's address. The exporter's request lacks the user name and password of this
-    /// address.
+    /// The collector's address with its user name and password, which the exporter's request lacks.
     url: Url,
     is_accepting: AtomicBool,
 }

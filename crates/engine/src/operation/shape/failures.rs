@@ -71,8 +71,9 @@ impl Shape {
     }
 
     /// Adds the issues of a value that matches none of several schemas. Reports only the failures
-    /// of the schema that the client probably meant. This is the schema for the value's tag (a
-    /// field with a constant value), or else the schema for the value's type.
+    /// of the schema that the client probably meant. If the value has a tag (a field for which each
+    /// schema requires another constant), this is the schema with that constant. Otherwise it is
+    /// the schema for the type of the value.
     fn report_shapes(
         &self,
         path: Vec<PathSegment>,

@@ -14,8 +14,8 @@ use crate::error::{Error, Issue, MAX_ISSUES, PathSegment, Reason, Result};
 /// The issues of a request: the first issue of each field. Up to [`MAX_ISSUES`] issues are stored,
 /// and the others are only counted.
 pub(super) struct Issues {
-    /// The length that paths are cut to. It is 1 for query parameters, so that a parameter has one
-    /// issue even if several of its values fail.
+    /// The number of segments that paths are cut to. It is 1 for query parameters, so that a
+    /// parameter has one issue even if several of its values fail.
     depth: usize,
     kept: BTreeMap<Vec<PathSegment>, Reason>,
     /// Hashes of the paths whose issues are only counted, so that each path counts once.
@@ -47,7 +47,8 @@ impl InvalidItems {
         }
     }
 
-    /// Marks an item as invalid. Also stores the issue if the limits allow one more.
+    /// Marks an item as invalid. Also stores the issue, unless the maximum number of issues is
+    /// reached.
     fn add(
         &mut self,
         index: usize,
@@ -124,8 +125,8 @@ impl Issues {
         self.add_with(path, |_| reason.into());
     }
 
-    /// Adds an issue, unless the field already has one. `reason` is called only if the issue is
-    /// stored, because the function may be slow.
+    /// Adds an issue, unless the field already has one. The function `reason` may be slow, so it is
+    /// called only if the issue is stored.
     pub(super) fn add_with(
         &mut self,
         mut path: Vec<PathSegment>,
@@ -157,8 +158,8 @@ impl Issues {
         !self.counted.is_empty()
     }
 
-    /// Returns whether there is an issue of the field at this path, or of a field above or below
-    /// it.
+    /// Returns whether the field at this path has an issue, or a field that contains it or that it
+    /// contains.
     pub(super) fn concerns(&self, path: &[PathSegment]) -> bool {
         self.kept
             .keys()

@@ -1,5 +1,5 @@
-//! Properties of a schema that the validator does not use: [`Contextual`] formats, texts to trim,
-//! and lengths of lists.
+//! Properties of a schema that are used outside of the validator library: [`Contextual`] formats,
+//! texts to trim, and lengths at which lists are cut.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ pub(super) enum PathStep {
     Each,
 }
 
-/// Cuts the lists at a path to a length.
+/// Cuts the lists at a path to `length` items.
 ///
-/// The length is one more than the schema allows. The schema then reports the list as too long,
-/// without checking an unlimited number of items.
+/// The caller passes one more than the maximum of the schema. The validator then still reports the
+/// list as too long, and checks only a limited number of items.
 pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     match (path.split_first(), value) {
         (None, Value::Array(items)) => items.truncate(length),
@@ -49,7 +49,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Collects the properties of a schema.
+    /// Collects the properties from a schema.
     pub(super) fn of(schema: &Value) -> Self {
         let mut notes = Self::default();
         notes.collect(schema, &mut Vec::new());
