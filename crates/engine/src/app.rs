@@ -82,10 +82,10 @@ pub struct Named {
 /// token that exists.
 pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>;
 
-/// The look-up of tokens in the paths of guests' requests.
+/// The look-up of the callers of guests' requests. The path of such a request contains a token.
 #[derive(Clone, Copy)]
 pub struct GuestTokenLookup {
-    /// Finds the callers of tokens. The map has no entry for a token that does not exist.
+    /// Finds the callers of guests' tokens. The map has no entry for a token that does not exist.
     pub find: FindLinked,
     /// The kind of object that the 404 for an unknown token names, such as `Stay`.
     pub what: &'static str,

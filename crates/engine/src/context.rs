@@ -315,8 +315,9 @@ impl<'c, 't> Context<'c, 't> {
         Ok(value)
     }
 
-    /// Limits how long the answer of a time-dependent operation may be cached
-    /// ([`crate::operation::Declaration::cached`]).
+    /// Limits how long the answer of the operation may be cached
+    /// ([`crate::operation::Declaration::cached`]). An operation whose answer depends on the time
+    /// must call this function.
     pub fn limit_validity(&mut self, time: Timestamp) {
         self.until = self.until.min(time);
     }

@@ -37,12 +37,12 @@ pub trait DueWork: 'static {
         Duration::ZERO
     }
 
-    /// Returns an organization that has work with a stored time of `until` or earlier. Does not
+    /// Returns an organization that has work whose stored time is `until` or earlier. Does not
     /// return an organization in `except`.
     fn find(tx: &mut Transaction<'_>, until: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>>;
 
-    /// Does the organization's work with a stored time of `until` or earlier, up to the limit of
-    /// one transaction. Returns the number of completed pieces, and the wake signals to send.
+    /// Does the organization's work whose stored time is `until` or earlier, up to the limit of one
+    /// transaction. Returns the number of completed pieces, and the wake signals to send.
     fn perform(
         tx: &mut Transaction<'_>,
         service: &Service,

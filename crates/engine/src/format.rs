@@ -17,7 +17,7 @@ pub struct Format {
     pub name: &'static str,
     /// Returns whether a text has the format.
     pub accepts: fn(&str) -> bool,
-    /// The end of the message "must be …".
+    /// The description of the format in the message "must be …", such as `a UUID`.
     pub description: &'static str,
 }
 

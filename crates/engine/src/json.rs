@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::PathSegment;
 
-/// Parses a complete document. The error is a message for the client.
+/// Parses a complete JSON document. The error is a message for the client.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     if bytes.starts_with(b"\xef\xbb\xbf") {
         return Err("the body begins with a byte order mark".into());

@@ -94,7 +94,8 @@ impl Log {
     }
 }
 
-/// Returns standard error. If the process was started without it, returns a sink that fails.
+/// Returns standard error. If the process was started without it, returns a writer that always
+/// fails.
 fn output() -> Box<dyn Write + Send> {
     if was_closed() {
         Box::new(ClosedStderr)

@@ -85,8 +85,8 @@ async fn next_organization(service: &Service, after: Uuid) -> Result<Option<Uuid
         .await?)
 }
 
-/// Rewrites up to [`BATCH`] summaries of an organization whose ids sort after a given id. Returns
-/// the last id, or `None` if no rows remain.
+/// Rewrites up to [`BATCH`] summaries of one organization, in the order of their ids, beginning
+/// after a given id. Returns the last rewritten id, or `None` if no rows remain.
 fn rewrite_batch(
     tx: &mut store::Transaction<'_>,
     service: &Service,

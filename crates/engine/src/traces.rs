@@ -67,7 +67,7 @@ pub fn request(headers: &HeaderMap, id: Uuid) -> Span {
     span
 }
 
-/// Returns the `traceparent` of a request. A repeated header is ignored.
+/// Returns the `traceparent` of a request. Returns `None` if the header is missing or repeated.
 fn traceparent_of(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(TRACEPARENT).iter();
     match (values.next(), values.next()) {
@@ -144,8 +144,8 @@ fn parse(traceparent: &str) -> Option<SpanContext> {
     (is_valid_version && context.is_valid()).then_some(context)
 }
 
-/// Returns the `traceparent` value of the current span ([`of`]). It is stored with the deliveries
-/// that a request causes.
+/// Returns the `traceparent` value of the current span ([`of`]). The value is stored with the
+/// deliveries that a request causes, so that their spans join the trace of the request.
 #[must_use]
 pub fn current() -> Option<String> {
     of(&Span::current())

@@ -19,7 +19,7 @@ pub use types::{Extensions, Lists};
 pub use wake::WakeSignal;
 use wake::WakeSignals;
 
-/// The application state that work in a transaction uses.
+/// The state that all operations share.
 pub struct AppState {
     /// The source of fresh ids and secrets.
     pub ids: Ids,

@@ -220,8 +220,8 @@ pub struct Findings {
     pub merged: Vec<Issue>,
 }
 
-/// The data from which a command makes its request to another service. No transaction is open at
-/// that time.
+/// The data from which a command makes its request to another service. No transaction is open while
+/// the command does this.
 pub struct CommandContext {
     pub app_state: Arc<AppState>,
     pub clock: Clock,

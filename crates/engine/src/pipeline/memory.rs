@@ -6,7 +6,8 @@
 //!   ([`store::Version`]);
 //! - the answer of an operation, under the revisions of its organization. The look-up of a caller
 //!   also reads the current revisions, and an answer of other revisions is not used. Surfaces get
-//!   the answer as text, callers in this process as a value. The two forms are cached separately.
+//!   the answer as text, and code of this process gets a value. The two forms are cached
+//!   separately.
 //!
 //! An operation declares whether its responses are cached, and which data they depend on
 //! ([`crate::operation::CacheBasis`]). A response that depends on the time has an end of validity

@@ -1,8 +1,8 @@
 //! The request pipeline: authenticate → rate limit → two-factor → permission → validate → replay or
 //! run → envelope.
 //!
-//! REST, tools, platform and guest interfaces enter at [`handle`] and get JSON text. Callers in
-//! this process, such as pages, enter at [`call`] and get values. Both run the same stages, so no
+//! REST, tools, platform and guest interfaces enter at [`handle`] and get JSON text. Code of this
+//! process, such as pages, enters at [`call`] and gets values. Both run the same stages, so no
 //! check can be skipped.
 
 mod audited;
@@ -375,7 +375,7 @@ async fn answer_with_file(
     result
 }
 
-/// Validates the arguments of an admitted caller and runs the operation.
+/// Validates the arguments of a caller who may call the operation, and runs the operation.
 async fn answer(
     call: &Arc<Call>,
     admitted: Admitted,

@@ -32,14 +32,14 @@ pub(super) struct Call {
 /// A caller who may call the operation. The body is not parsed yet.
 pub(super) struct Admitted(Caller);
 
-/// An admitted caller with parsed arguments.
+/// A caller who may call the operation, with parsed arguments.
 pub(super) struct ParsedCall {
     caller: Caller,
     key: Option<IdempotencyKey>,
     arguments: Arguments,
 }
 
-/// An admitted caller with a validated input.
+/// A caller who may call the operation, with the validated input.
 pub(super) struct Validated {
     parsed: ParsedCall,
     input: Value,

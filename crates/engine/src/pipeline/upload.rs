@@ -357,7 +357,8 @@ fn length(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
-/// Returns the deadline of a body after `bytes` bytes have arrived, counted from its start.
+/// Returns the time limit of a body after `bytes` bytes have arrived. The time is counted from the
+/// start of the body.
 fn deadline(bytes: u64) -> Duration {
     MAX_TIME.min(BASE_TIME + Duration::from_secs(bytes / MIN_BYTES_PER_SECOND))
 }

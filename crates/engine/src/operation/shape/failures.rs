@@ -48,7 +48,8 @@ impl Shape {
         let path = segments(error);
         match error.kind() {
             Failure::AdditionalProperties { unexpected } => {
-                // The schema that contains the failing keyword also lists the accepted names.
+                // The schema with the keyword `additionalProperties` also lists the names of the
+                // accepted fields.
                 let keyword = error.schema_path().as_str();
                 let siblings = keyword.rsplit_once('/').and_then(|(parent, _)| {
                     self.schema_json.pointer(&format!("{parent}/properties"))
