@@ -18,12 +18,12 @@ const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 /// next restart is [`INITIAL_BACKOFF`] again.
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
-/// The names of the tasks that are down.
+/// The names of the background tasks that have ended and are not restarted yet.
 #[derive(Default)]
 pub struct Background(Mutex<BTreeSet<&'static str>>);
 
 impl Background {
-    /// Returns the names of the tasks that are down now.
+    /// Returns the names of the background tasks that have ended and are not restarted yet.
     #[must_use]
     pub fn down(&self) -> Vec<&'static str> {
         self.names().iter().copied().collect()

@@ -91,7 +91,8 @@ impl Tag {
     }
 }
 
-/// How well a version fits a reader. The smallest value fits best.
+/// How well a version of a text fits the language that a reader requests. The smallest value fits
+/// best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
     /// The requested tag itself.
@@ -167,8 +168,8 @@ impl RequestedLanguage {
         }
     }
 
-    /// Returns how well a version fits, or `None` if its language or script differs from the
-    /// requested one.
+    /// Returns how well a version of a text fits, or `None` if its language or script differs from
+    /// the requested one.
     fn fit(&self, version: &Tag) -> Option<Fit> {
         if version.language_and_script() != self.tag.language_and_script() {
             return None;
@@ -200,7 +201,7 @@ impl LanguageReader {
         }
     }
 
-    /// Returns how well a version in a language fits this reader.
+    /// Returns how well the version of a text in the language `version` fits this reader.
     #[must_use]
     pub fn fit(&self, version: &str) -> Fit {
         if version.eq_ignore_ascii_case(&self.requested) {
@@ -231,8 +232,8 @@ impl LanguageReader {
         english.map_or(Fit::Other, |fit| Fit::English(fit.rank()))
     }
 
-    /// Returns the version that fits best, and how well it fits. Of versions that fit equally well,
-    /// returns the one whose tag is first in alphabetical order.
+    /// Returns the version of a text that fits best, and how well it fits. If several versions fit
+    /// equally well, returns the one whose tag is first in alphabetical order.
     pub fn best<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<(&'v str, Fit)> {
         versions
             .into_iter()
@@ -240,8 +241,8 @@ impl LanguageReader {
             .min_by(|(one, fit), (other, its)| fit.cmp(its).then_with(|| one.cmp(other)))
     }
 
-    /// Returns the best version, if its language is the requested one or one that its readers can
-    /// read, such as Bokmål for Nynorsk.
+    /// Returns the version of a text that fits best, if readers of the requested language can read
+    /// it. For example, readers of Nynorsk can read Bokmål.
     pub fn exact_match<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
         self.best(versions)
             .filter(|(_, fit)| fit.is_match())

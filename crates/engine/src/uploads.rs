@@ -33,7 +33,7 @@ const NAMELESS: &str = "file";
 /// The file that an operation accepts.
 #[derive(Clone, Copy)]
 pub struct TakesFile {
-    /// The input field of the file.
+    /// The name of the input field that contains the file.
     pub field: &'static str,
     /// The greatest accepted size in bytes, a multiple of 1 MiB.
     pub max_bytes: u64,
@@ -97,8 +97,8 @@ fn reserved(configured: Option<u64>, total: u64) -> u64 {
 }
 
 impl Uploads {
-    /// Creates the limits of uploads to this storage. Uploads leave `reserve` bytes free on the
-    /// file system.
+    /// Creates the limits for uploads to this file storage. Uploads leave `reserve` bytes free on
+    /// the file system.
     #[must_use]
     pub fn new(files: Files, reserve: Option<u64>) -> Self {
         Self {

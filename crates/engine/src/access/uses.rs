@@ -13,15 +13,15 @@ use super::{Credential, Owner};
 use crate::error::Result;
 use crate::values;
 
-/// The maximum number of keys whose uses are collected. When it is reached, the use of any other
-/// key is not recorded until the collected uses are stored.
+/// The maximum number of API keys whose uses are collected. When it is reached, the use of any
+/// other key is not recorded until the collected uses are stored.
 const MAX_KEYS: usize = 65_536;
-/// The maximum number of keys whose uses are stored in one transaction, so that other writes do not
-/// wait long.
+/// The maximum number of API keys whose uses are stored in one transaction, so that other writes do
+/// not wait long.
 const BATCH: usize = 200;
 
 store::statements! {
-    /// Stores the last use of a key. Skips a row that another transaction has locked.
+    /// Stores the last use of an API key. Skips a row that another transaction has locked.
     STORE_USE = "update api_key set last_used_at = ?3 where organization_id = ?1 and id in
         (select id from api_key where organization_id = ?1 and id = ?2 and (last_used_at is null
         or last_used_at < ?3) for update skip locked)";
@@ -30,7 +30,7 @@ store::statements! {
 /// The organization and the id of a key.
 type ApiKeyId = (Uuid, Uuid);
 
-/// For each key, the last use that is not yet stored in the database.
+/// For each API key, the last use that is not yet stored in the database.
 #[derive(Default)]
 pub struct Uses(RwLock<HashMap<ApiKeyId, AtomicI64>>);
 
@@ -58,7 +58,7 @@ impl Uses {
         }
     }
 
-    /// Returns the last use of a key, if that use is not yet stored in the database.
+    /// Returns the last use of an API key, if that use is not yet stored in the database.
     #[must_use]
     pub fn of(&self, organization: Uuid, id: Uuid) -> Option<Timestamp> {
         let uses = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -66,8 +66,8 @@ impl Uses {
         Timestamp::from_millisecond(at).ok()
     }
 
-    /// Stores all collected uses in the database. A use that cannot be stored is dropped; the next
-    /// use of its key replaces it.
+    /// Stores all collected uses of API keys in the database. A use that cannot be stored is
+    /// dropped; the next use of its key replaces it.
     pub async fn store_all(&self, store: &Store) -> Result<()> {
         let mut uses: Vec<(ApiKeyId, i64)> = {
             let mut uses = self.0.write().unwrap_or_else(PoisonError::into_inner);

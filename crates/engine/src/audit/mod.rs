@@ -134,7 +134,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Creates a target of type `kind`.
+    /// Creates the target of an audit entry: an object of type `kind`.
     #[must_use]
     pub fn new(kind: &str, id: Option<Uuid>, name: Option<String>) -> Self {
         Self {

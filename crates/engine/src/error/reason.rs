@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 pub enum Reason {
     /// The field is missing.
     Required,
-    /// Only the service sets the field.
+    /// The field is read-only: only the service sets it.
     ReadOnly,
     /// The field is unknown.
     Unknown,

@@ -224,8 +224,8 @@ pub struct FormField {
     pub beside: Option<Beside>,
 }
 
-/// The position of a field in its section: directly before or after another field, which has this
-/// name in Rust.
+/// The position of a field in its section: directly before or after another field. The value is the
+/// name of that other field in Rust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
     After(&'static str),

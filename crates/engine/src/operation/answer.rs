@@ -31,7 +31,7 @@ impl Pagination {
     /// Returns the number of items in the whole list, not only in this page.
     #[must_use]
     pub fn total(self) -> usize {
-        // A count is never negative.
+        // The count is never negative, so the conversion does not fail.
         usize::try_from(self.total).unwrap_or_default()
     }
 }
@@ -126,7 +126,7 @@ pub struct Answer {
 /// An answer whose data is written as JSON text.
 #[derive(Debug)]
 pub struct AnswerText {
-    /// The payload as JSON.
+    /// The data of the answer, as JSON text.
     pub(crate) data: String,
     pub(crate) pagination: Option<Pagination>,
     pub(crate) warnings: Vec<Warning>,
@@ -195,7 +195,7 @@ impl Answer {
         })
     }
 
-    /// Converts the payload to a JSON value.
+    /// Converts the data of the answer to a JSON value.
     pub(crate) fn json(&self) -> Result<Value> {
         match &self.data {
             AnswerData::Value(value) => value.json(),

@@ -20,7 +20,7 @@ use crate::stage;
 
 /// The result of the first transaction.
 enum CommandStart {
-    /// The recorded response of an earlier request with the same key.
+    /// The recorded response of an earlier request with the same idempotency key.
     Replayed(Success),
     /// The request to send to the other service, and the write that records its outcome.
     Asks(Box<(CommandRequest, Write)>),

@@ -23,9 +23,9 @@ use crate::json::fingerprint;
 use crate::operation::{Arguments, Operation, Surface};
 use crate::values;
 
-/// The name of the header, in lower case.
+/// The name of the header with the idempotency key, in lower case.
 const HEADER: &str = "idempotency-key";
-/// The maximum number of characters of a key.
+/// The maximum number of characters of an idempotency key.
 const MAX_LENGTH: usize = 255;
 /// The status of a record whose response is not known yet.
 const PENDING: u16 = 0;
@@ -37,7 +37,7 @@ const PENDING_LIMIT: Duration = Duration::from_secs(60);
 const SWEEP_BATCH: u32 = 500;
 
 store::statements! {
-    /// Reads the recorded response of a key.
+    /// Reads the recorded response of an idempotency key.
     RECORDED = "select fingerprint, status, body, completed_at from idempotency_record
         where organization_id = ?1 and credential = ?2 and key = ?3";
     /// Records a response. Replaces an expired record.
@@ -47,7 +47,7 @@ store::statements! {
         on conflict (organization_id, credential, key) do update
         set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
         completed_at = excluded.completed_at";
-    /// Removes the record of a key whose response is not known yet.
+    /// Removes the record of an idempotency key whose response is not known yet.
     RELEASE = "delete from idempotency_record where organization_id = ?1 and credential = ?2
         and key = ?3 and status = 0";
     /// Lists expired records.
@@ -58,7 +58,7 @@ store::statements! {
         and key = any(?3) and completed_at <= ?4";
 }
 
-/// The key of a request, with a fingerprint of the request.
+/// The idempotency key of a request, with a fingerprint of the request.
 pub(super) struct IdempotencyKey {
     owner: Owner,
     key: String,
@@ -66,9 +66,9 @@ pub(super) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// Returns the key of a request, or `None` if the operation does not use keys. Only POST
-    /// operations of the public interface use keys. Returns 400 for a key that is blank, too long,
-    /// repeated or not text.
+    /// Returns the idempotency key of a request, or `None` if the operation does not use keys. Only
+    /// POST operations of the public interface use keys. Returns 400 for a key that is blank, too
+    /// long, repeated or not text.
     pub(super) fn of(operation: &Operation, request: &Head, owner: Owner) -> Result<Option<Self>> {
         if operation.method != http::Method::POST
             || operation.surface != Surface::Public
@@ -173,7 +173,8 @@ impl IdempotencyKey {
         }))
     }
 
-    /// Returns an id that is the same for every request of this credential with this key.
+    /// Returns an id that is the same for every request of this credential with this idempotency
+    /// key.
     pub(super) fn id(&self) -> Uuid {
         let digest = Sha256::digest(format!("{} {}", self.owner.key(), self.key));
         let mut bytes = [0; 16];
@@ -181,8 +182,8 @@ impl IdempotencyKey {
         uuid::Builder::from_custom_bytes(bytes).into_uuid()
     }
 
-    /// Reserves the key, so that other processes refuse it until its response is recorded or the
-    /// key is released.
+    /// Reserves the idempotency key. Other processes then refuse requests with the key, until its
+    /// response is recorded or the key is released.
     pub(super) fn reserve(&self, context: &mut Context<'_, '_>, now: Timestamp) -> Result<()> {
         let fingerprint = store::Value::Bytes(self.fingerprint.clone());
         let credential = self.owner.credential.key();
@@ -199,13 +200,13 @@ impl IdempotencyKey {
         )
     }
 
-    /// Releases a reserved key without a response, so that the next request with the key runs the
-    /// operation.
+    /// Releases a reserved idempotency key without a response, so that the next request with the
+    /// key runs the operation.
     pub(super) fn release(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.execute_deferred(&RELEASE, values![self.owner.credential.key(), &self.key])
     }
 
-    /// Records the response under the key, in the transaction of the operation.
+    /// Records the response under the idempotency key, in the transaction of the operation.
     pub(super) fn record(
         self,
         context: &mut Context<'_, '_>,
@@ -233,12 +234,13 @@ impl IdempotencyKey {
     }
 }
 
-/// The keys of the requests that this process is working on.
+/// The idempotency keys of the requests that this process is working on.
 #[derive(Default)]
 pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
 
 impl InFlight {
-    /// Locks a key until the guard is dropped. Returns 409 if the key is already locked.
+    /// Locks an idempotency key until the returned guard is dropped. Returns 409 if the key is
+    /// already locked.
     pub(super) fn hold(&self, key: &IdempotencyKey) -> Result<KeyGuard> {
         let name = (key.owner, key.key.clone());
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -252,7 +254,7 @@ impl InFlight {
     }
 }
 
-/// A guard that unlocks a key when the guard is dropped.
+/// A guard that unlocks an idempotency key when the guard is dropped.
 pub(super) struct KeyGuard {
     keys: Arc<Mutex<HashSet<(Owner, String)>>>,
     name: (Owner, String),

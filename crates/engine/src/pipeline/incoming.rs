@@ -44,7 +44,7 @@ const BYTES_PER_BODY: u64 = 32 << 10;
 /// The number of unfinished bodies that even the smallest budget allows.
 const MIN_BODIES: u64 = 64;
 
-/// The bytes of bodies in memory, and the number of unfinished bodies, by sender.
+/// The bytes of request bodies in memory, and the number of unfinished request bodies, by sender.
 pub struct Incoming {
     limit: u64,
     max_bodies: u64,
@@ -97,7 +97,7 @@ impl Usage {
     }
 }
 
-/// The sender whose limits apply to a body.
+/// The sender whose limits apply to a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// The address of the connection. Every body is counted for an address, and for the process.
@@ -106,7 +106,7 @@ pub enum Sender {
     Organization(Uuid),
 }
 
-/// The reserved space of a chunk.
+/// The space in the memory budget that is reserved for a chunk of a request body.
 struct ChunkReservation {
     incoming: Arc<Incoming>,
     sender: Sender,
@@ -171,20 +171,20 @@ impl Incoming {
         }
     }
 
-    /// Returns the bytes in memory.
+    /// Returns the number of bytes of request bodies in memory.
     #[must_use]
     pub fn used(&self) -> u64 {
         self.state().bytes.all
     }
 
-    /// Returns the number of bodies refused since the start.
+    /// Returns the number of request bodies that were refused since the process started.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Applies the limits of a sender to a body. Returns the limited body, and a flag that is set
-    /// if the body is refused.
+    /// Applies the limits of a sender to a request body. Returns the limited body, and a flag that
+    /// is set if the body is refused.
     pub fn counted(self: &Arc<Self>, sender: Sender, body: Body) -> (Body, Refusal) {
         let refusal = Refusal::default();
         let place = if body.is_end_stream() {
@@ -233,7 +233,8 @@ impl Incoming {
         axum::Error::new(NoSpace)
     }
 
-    /// Returns a chunk with reserved space, or `None` if there is no space within `limit`.
+    /// Reserves space in the memory budget for a chunk, and returns the chunk. Returns `None` if no
+    /// space becomes free within `limit`.
     async fn reserve_within(
         self: Arc<Self>,
         limit: Duration,
@@ -275,7 +276,7 @@ impl Drop for BodyReservation {
     }
 }
 
-/// Whether a body was refused because there was no space.
+/// Whether a request body was refused because the memory budget had no space.
 #[derive(Clone, Default)]
 pub struct Refusal(Arc<AtomicBool>);
 
@@ -286,7 +287,7 @@ impl Refusal {
     }
 }
 
-/// The place of a body among the allowed unfinished bodies.
+/// The place of a request body among the unfinished bodies that the budget allows.
 enum BodyPlace {
     Reserved(#[expect(dead_code, reason = "is released when it is dropped")] BodyReservation),
     /// Too many bodies were unfinished when this body began. The next read fails.
@@ -295,17 +296,17 @@ enum BodyPlace {
     Finished,
 }
 
-/// A body whose chunks reserve space before they are returned.
+/// A request body whose chunks reserve space in the memory budget before they are returned.
 struct CountedBody {
     body: Body,
     place: BodyPlace,
     incoming: Arc<Incoming>,
     sender: Sender,
-    /// A chunk that waits for space.
+    /// A chunk that waits for space in the memory budget.
     waiting: Option<BoxFuture<'static, Option<Bytes>>>,
     /// When the waiting chunk began to wait.
     since: Instant,
-    /// How long the chunks of the body may still wait.
+    /// How long the remaining chunks of the body may wait together.
     time_left: Duration,
     refusal: Refusal,
 }

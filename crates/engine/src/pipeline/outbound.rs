@@ -45,7 +45,8 @@ struct ShareState {
     guards: usize,
 }
 
-/// The reserved space of a response body, until the body is sent or dropped.
+/// The space in the outbound buffer that is reserved for a response body, until the body is sent or
+/// dropped.
 pub struct OutboundReservation {
     outbound: Arc<OutboundBuffer>,
     share: Share,
@@ -82,8 +83,8 @@ impl OutboundBuffer {
         }
     }
 
-    /// Waits until there is space for another response of a share. Returns false after the time
-    /// limit.
+    /// Waits until the outbound buffer has space for another response of a share. Returns false
+    /// after the time limit.
     pub async fn wait_for_space(&self, share: Share) -> bool {
         let Some(responses) = self.blocking_responses(share) else {
             return true;
@@ -101,7 +102,7 @@ impl OutboundBuffer {
         tokio::time::timeout(self.timeout, space).await.is_ok()
     }
 
-    /// Returns whether there is space for another response of a share now.
+    /// Returns whether the outbound buffer has space for another response of a share now.
     #[must_use]
     pub fn has_space_now(&self, share: Share) -> bool {
         self.blocking_responses(share).is_none()

@@ -55,7 +55,7 @@ pub struct Service {
     pub incoming: Arc<Incoming>,
     /// The buffer of response bodies that are not sent yet.
     pub outbound: Arc<OutboundBuffer>,
-    /// The background tasks that are down.
+    /// The background tasks that have ended and are not restarted yet.
     pub background: Background,
 }
 

@@ -91,7 +91,8 @@ impl Call {
         Ok(Admitted(caller))
     }
 
-    /// Checks two-factor, then permission. A preview may never run a write.
+    /// Checks the organization's two-factor rule, then the permission. A caller with the link to a
+    /// preview may never run a write.
     pub(super) fn permit(&self, access: &Access) -> Result<()> {
         access.require_two_factor()?;
         if self.operation.effect == Effect::Write {

@@ -95,9 +95,9 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
 }
 
 impl Write {
-    /// Returns the recorded response of an earlier request with the same key. Runs before the
-    /// organization is locked. A request whose key is replayed or refused therefore does not wait
-    /// for another write.
+    /// Returns the recorded response of an earlier request with the same idempotency key. Runs
+    /// before the organization is locked. A request whose key is replayed or refused therefore does
+    /// not wait for another write.
     pub(super) fn replay(&self, tx: &mut Transaction<'_>) -> Result<Option<Success>> {
         let (service, now) = (&self.call.service, self.call.now);
         let Some(key) = &self.key else {
@@ -231,7 +231,8 @@ fn warnings(context: &mut Context<'_, '_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Records an answer under its key, without a secret that is shown only once. Returns the success.
+/// Records an answer under its idempotency key, without a secret that is shown only once. Returns
+/// the success.
 fn recorded(
     context: &mut Context<'_, '_>,
     call: &Call,
