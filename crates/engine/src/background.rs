@@ -11,8 +11,8 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The first delay before a restart. The delay doubles each time the task ends again before it has
-/// run for [`MAX_BACKOFF`].
+/// The delay before the first restart of a task. The delay doubles each time the task ends again
+/// before it has run for [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 /// The longest delay before a restart. After a task has run for this long, the delay before its
 /// next restart is [`INITIAL_BACKOFF`] again.

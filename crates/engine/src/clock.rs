@@ -31,7 +31,8 @@ impl Clock {
         Self(Source::Manual(Arc::new(Mutex::new((now, Duration::ZERO)))))
     }
 
-    /// Returns the time in whole milliseconds, the precision of all timestamps of the interface.
+    /// Returns the time in whole milliseconds, which is the precision of all timestamps in requests
+    /// and responses.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         #[expect(

@@ -165,7 +165,7 @@ impl From<usize> for PathSegment {
 pub struct Issue {
     /// The path from the body's root, or the name of a query parameter.
     pub path: Vec<PathSegment>,
-    /// The reason. The JSON contains its text as `message`.
+    /// The reason for the failure. The JSON contains its text as `message`.
     #[serde(rename = "message")]
     pub reason: Reason,
 }
@@ -209,7 +209,7 @@ struct ErrorInner {
     is_in_flight: bool,
     /// Whether a retry is useless until the operator changes a setting.
     is_lasting: bool,
-    /// The cause for the log. Responses never contain it.
+    /// The cause of the error, for the log. Responses never contain it.
     cause: Option<String>,
 }
 
@@ -380,14 +380,15 @@ impl Error {
         self.kind() == ErrorKind::Internal || self.0.key == Some(UNKNOWN_KEY)
     }
 
-    /// Adds the machine-readable key of the reason, which the response contains as `details.key`.
+    /// Adds a machine-readable key of the error's reason, such as `credential.missing`. The
+    /// response contains the key as `details.key`.
     #[must_use]
     pub fn with_key(mut self, key: &'static str) -> Self {
         self.0.key = Some(key);
         self
     }
 
-    /// Returns the machine-readable key of the reason, if there is one.
+    /// Returns the machine-readable key of the error's reason, if there is one.
     #[must_use]
     pub const fn key(&self) -> Option<&'static str> {
         self.0.key
@@ -411,7 +412,7 @@ impl Error {
         (&self.0.issues, self.0.more)
     }
 
-    /// Returns the cause for the log.
+    /// Returns the cause of the error, for the log.
     #[must_use]
     pub fn cause(&self) -> Option<&str> {
         self.0.cause.as_deref()

@@ -1,4 +1,4 @@
-//! Validation of an input by its schema, the organization's country and the network.
+//! Validation of an input: by its schema, by the organization's country and by network calls.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::operation::{Answer, Arguments, Job, Warning, Work};
 use crate::stage;
 
-/// A validated write, before its transaction.
+/// A write whose input is valid and whose transaction has not begun.
 pub(super) struct Write {
     pub(super) call: Arc<Call>,
     pub(super) caller: Caller,
