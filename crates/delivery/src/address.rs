@@ -53,12 +53,12 @@ const RESERVED: [([u8; 4], u32); 18] = [
     ([240, 0, 0, 0], 4),      // reserved, and broadcast
 ];
 
-/// The destination of a URL, if its text alone determines the destination.
+/// The destination of a URL, as far as the URL's text shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
     /// An address. URLs may write the same address in different ways.
     Address(IpAddr),
-    /// A name whose addresses only a resolver knows.
+    /// A host name. Only a resolver can tell whether its addresses are private.
     Name(String),
     /// A name that is private by its form, independent of its addresses.
     PrivateName(String),
@@ -66,8 +66,8 @@ pub(super) enum Destination {
 
 /// Parses the URL of a subscription. Returns an error if its form is not acceptable.
 pub(super) fn parse_target(text: &str) -> Result<Url, &'static str> {
-    // The text is stored as sent, so every parser must read it in the same way. The check refuses
-    // characters that `Url` would silently drop or convert.
+    // The URL is stored exactly as the API client sent it, and every parser must read it in the
+    // same way. This check therefore refuses characters that `Url` would silently drop or convert.
     if text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
         return Err(NOT_HTTPS);
     }
@@ -76,7 +76,7 @@ pub(super) fn parse_target(text: &str) -> Result<Url, &'static str> {
     if !scheme.eq_ignore_ascii_case("https") || authority.is_empty() {
         return Err(NOT_HTTPS);
     }
-    // `Url` drops an empty userinfo before the host, so the text itself is checked.
+    // `Url` drops an empty userinfo, as in `https://@host/`, so this check reads the text instead.
     if authority.contains('@') {
         return Err(HAS_USERINFO);
     }
@@ -88,7 +88,7 @@ pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
     match url.host() {
         Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),
         Some(Host::Ipv6(ip)) => Ok(Destination::Address(ip.into())),
-        // The root name, or a name with an empty label, is not a host name.
+        // The root name `.` is not a host name. Nor is a name with an empty label, such as `a..b`.
         Some(Host::Domain(name))
             if name
                 .strip_suffix('.')

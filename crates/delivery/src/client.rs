@@ -61,7 +61,7 @@ impl Client {
     /// addition to those of the system.
     pub(super) fn new(targets: &Targets, ca: Option<&[u8]>) -> Result<Self, String> {
         let connector = connector(targets, ca)?;
-        // A pool that may not store any idle connection opens a new one for each request.
+        // A pool without idle connections opens a new connection for each request.
         Ok(Self {
             pool: pool(connector.clone(), MAX_PER_TARGET),
             fresh: pool(connector, 0),
@@ -188,8 +188,8 @@ impl Service<Name> for Resolver {
 
     fn call(&mut self, name: Name) -> Self::Future {
         let targets = self.0.clone();
-        // The organization is read outside the future. The client may run the future in another
-        // task, where no organization is set, after the delivery that started it has ended.
+        // The organization is read before the future is created. The HTTP client may run the future
+        // in another task, where the task-local `ORGANIZATION` is not set.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await;

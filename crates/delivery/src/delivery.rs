@@ -108,8 +108,8 @@ impl Delivery {
         self.earlier = self.attempts.len();
     }
 
-    /// Returns the outcome of the last attempt, which got `reply`. If a retry follows, `base` is
-    /// the longest first delay, and `fraction` is the jitter, from 0 to 1.
+    /// Returns the outcome of the last attempt, which got `reply`. If a retry follows, its delay
+    /// depends on `base` and `fraction`, as in [`backoff`].
     pub(super) fn outcome(&self, reply: &Reply, base: Duration, fraction: f64) -> AttemptOutcome {
         if self.reported.is_ping() {
             return AttemptOutcome::of_ping(reply);
@@ -238,8 +238,8 @@ impl AttemptOutcome {
         })
     }
 
-    /// Returns the outcome of attempt number `attempt`, counted from 1. If a retry follows, `base`
-    /// is the longest first delay, and `fraction` is the jitter, from 0 to 1.
+    /// Returns the outcome of attempt number `attempt`, counted from 1. If a retry follows, its
+    /// delay depends on `base` and `fraction`, as in [`backoff`].
     fn of(reply: &Reply, attempt: usize, base: Duration, fraction: f64) -> Self {
         match reply {
             Reply::Status(200..=299) => Self::Delivered,
@@ -258,15 +258,16 @@ impl AttemptOutcome {
 /// The longest delay that a receiver may request with `Retry-After`.
 const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(3_600);
 
-/// Returns the longest delay that there may be between two attempts.
+/// Returns the longest possible delay between two attempts.
 pub(super) fn max_delay(base: Duration) -> Duration {
     backoff(base, MAX_ATTEMPTS, 1.0).max(MAX_REQUESTED_DELAY)
 }
 
 /// Returns the delay after a failed attempt, between half of a bound and the bound. The bound is
-/// `base` after the first attempt and doubles with each attempt. The jitter spreads deliveries that
-/// failed at the same time. Each delay is at least half of the bound, so that five attempts outlast
-/// a short outage.
+/// `base` after the first attempt and doubles with each attempt. `fraction`, a random number from 0
+/// to 1, decides where between the two the delay is, so that deliveries that failed at the same
+/// time are not retried at the same time. Each delay is at least half of the bound, so that five
+/// attempts outlast a short outage.
 fn backoff(base: Duration, attempt: usize, fraction: f64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let bound = base.saturating_mul(2_u32.saturating_pow(doublings));

@@ -1,4 +1,5 @@
-//! The objects of the process that all parts of delivery use, and the settings of deliveries.
+//! The database, the clock and other objects that all parts of this crate share, and the settings
+//! of deliveries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::target::Targets;
 
-/// The objects of the process that the dispatcher and the sweeps use.
+/// The objects that the dispatcher and the sweeps share.
 pub struct Dependencies {
     /// The database with the deliveries.
     pub store: Store,

@@ -147,7 +147,8 @@ impl Dispatcher {
         let until = (!is_alone).then(|| later(now, lease));
         let (decided, mut jobs) = mpsc::unbounded_channel();
         let claim = move |tx: &mut Transaction<'_>| {
-            // The channel is closed only if the dispatcher was dropped. Nobody then needs the job.
+            // Sending fails only if the dispatcher, which receives the jobs, was dropped. The job
+            // is then not needed.
             let mut on_batch = |tx: &mut Transaction<'_>, batch: Batch| {
                 for job in prepare(tx, &shared, &*owner, batch, now) {
                     drop(decided.send(job));

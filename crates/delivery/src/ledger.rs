@@ -41,9 +41,9 @@ const RELEASE_LIMIT: i64 = 1_000;
 const COUNT_LIMIT: i64 = 100_000;
 
 store::statements! {
-    /// Subscriptions with ids in a range that have pending deliveries without a lease, and their
-    /// organizations. The recursion makes one index seek for each subscription, so the cost does
-    /// not depend on the number of deliveries.
+    /// Subscriptions that have pending deliveries without a lease and whose ids are in a range,
+    /// each with its organization. The recursion makes one index seek for each subscription, so the
+    /// cost does not depend on the number of deliveries.
     WAITING = "with recursive waiting(id) as (
             select (select subscription_id from webhook_delivery where status = 'pending'
             and leased_until is null
@@ -69,7 +69,7 @@ store::statements! {
             and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
     /// Deliveries of a subscription that are due, have no lease and are not in flight in this
     /// process. The oldest come first. Each row also has the columns of the subscription that are
-    /// needed to send. Returns no rows if the subscription was deleted.
+    /// needed to send the delivery. Returns no rows if the subscription was deleted.
     DUE = "select d.id, d.doc, s.target_url, s.credential, s.event, s.disabled_at, s.doc
         from webhook_delivery d join webhook_subscription s on s.organization_id = ?1 and s.id = ?2
         and s.deleted_at is null
@@ -210,8 +210,8 @@ pub(super) enum Settlement {
     Failed,
     /// The delivery ends with this status. The failure count of the subscription does not change.
     Ended(Status),
-    /// The subscription was disabled earlier, so the delivery is discarded. It can later be sent to
-    /// another subscription for the same event.
+    /// The subscription was disabled earlier, so this delivery is discarded. An API client can
+    /// later send the delivery again, to another subscription to the same event.
     SubscriptionDisabled,
     /// The subscription becomes disabled for this reason, and the delivery ends with this status.
     Disabled(DisabledReason, Status),
@@ -595,8 +595,8 @@ fn write_states(
         .collect::<store::Result<_>>()?)
 }
 
-/// Records a success of the subscription if `was_reached` is true. One statement is enough for
-/// several successes in a row.
+/// Records that deliveries of a subscription succeeded, if `was_reached` is true. One statement is
+/// enough for several successes in a row.
 fn record_success(
     tx: &mut Transaction<'_>,
     organization: Uuid,

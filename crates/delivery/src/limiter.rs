@@ -285,8 +285,8 @@ impl Limiter {
             if Some(group.free(groups, free)) != fewest {
                 continue;
             }
-            // The limit of an organization depends on the total number of free permits, so any
-            // released permit may raise it.
+            // An organization's limit depends on the total number of free permits, so any released
+            // permit may raise that limit.
             all.is_wanted |= matches!(group, Group::Organization(_)) && free < MAX_PER_ORGANIZATION;
             let mut unused = LimitUse::default();
             let used = groups.get_mut(group).unwrap_or(&mut unused);
@@ -434,8 +434,8 @@ mod tests {
         let permits: Vec<_> = (0..7).map(fill_for).collect();
         let counts: Vec<_> = permits.iter().map(Vec::len).collect();
         assert_eq!(counts, [256, 256, 256, 128, 64, 32, 16]);
-        // When the organizations with many permits release them, the limit of every organization
-        // grows again.
+        // When the organizations with many permits release them, each organization may get more
+        // permits again.
         assert!(
             limiter
                 .acquire(to("quick.example", 443, 1_000, 1))

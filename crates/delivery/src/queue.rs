@@ -39,7 +39,7 @@ store::statements! {
     NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2)
         on conflict (organization_id)
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
-    /// Organizations whose rows were already due at a given time, the longest due first.
+    /// Organizations whose rows have been due since before `?1`, the longest due first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
     /// Locks the row of an organization, so that no other transaction updates it. Returns no row if
     /// another transaction has locked it.
@@ -152,8 +152,8 @@ pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
 /// Sets an organization's row to the due time of its first delivery. If that delivery is already
 /// due, sets the row to now, so that it comes after rows that have been due longer.
 fn correct_row(tx: &mut Transaction<'_>, organization: Uuid, now: Timestamp) -> Result<()> {
-    // A transaction that holds the lock updates the row itself. Everything committed before this
-    // lock is granted is visible to the queries below.
+    // A transaction that has locked the row updates the row itself, so this function does nothing
+    // then. After this lock is granted, the queries below see everything that was committed before.
     if tx.row(&LOCK_DUE, &values![organization])?.is_none() {
         return Ok(());
     }

@@ -101,9 +101,9 @@ impl Recorder {
         loop {
             let (now, shared) = (self.dependencies.clock.now(), entries.clone());
             let write = async {
-                // The queue is updated first, in a separate transaction. A single transaction would
-                // lock rows of the queue and of the subscription, while another transaction may
-                // lock the same rows in the opposite order.
+                // The row in the queue of organizations is updated first, in a separate
+                // transaction. A single transaction would lock that row and the subscription's row,
+                // while another transaction may lock the same rows in the opposite order.
                 if let Some(due) =
                     first_retry(&shared).filter(|_| self.dependencies.store.is_sharded())
                 {
@@ -164,7 +164,7 @@ impl Recorder {
     }
 }
 
-/// Returns the time of the earliest retry among some outcomes. Returns `None` if none of them is a
+/// Returns the time of the earliest retry among these outcomes. Returns `None` if none of them is a
 /// retry.
 fn first_retry(entries: &[Entry]) -> Option<Timestamp> {
     let retries = entries.iter().filter_map(|entry| match entry.settlement {

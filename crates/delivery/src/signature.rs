@@ -19,8 +19,8 @@ const PREFIX: &str = "whsec_";
 /// Length of a secret in bytes. The standard requires at least 192 bits. The base64 form of this
 /// length needs no padding, which people could lose when they copy the secret.
 const LENGTH: usize = 24;
-/// Maximum number of replaced secrets in their grace period. Each one adds a signature to the
-/// header, whose size must be limited.
+/// Maximum number of replaced secrets in their grace period. Each of these secrets adds a signature
+/// to the header `webhook-signature`, whose size must be limited.
 const MAX_RETIRED: usize = 4;
 
 /// A signing secret as text: `whsec_` and the secret's bytes in base64.
@@ -136,7 +136,7 @@ mod tests {
         "2026-11-21T09:30:00Z".parse().unwrap()
     }
 
-    /// Returns the secrets that have signed a message sent at this time.
+    /// Returns the secrets that have signed a message sent at the time `at`.
     fn signing<'s>(candidates: &[&'s Secret], secrets: &Secrets, at: Timestamp) -> Vec<&'s Secret> {
         let header = secrets.sign("a", at, "{}").unwrap();
         let by = |signature: &str| {

@@ -140,9 +140,9 @@ pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Makes deliveries due earlier that were delayed or leased while the clock was ahead. Only a wrong
-/// clock can make a delivery due later than the longest delay allows. The number of transactions of
-/// a run is limited. The next sweep changes the rest.
+/// Corrects deliveries that were delayed or leased while the clock was ahead: makes them due
+/// earlier, or ends their leases. Only a wrong clock can make a delivery due later than the longest
+/// delay allows. The number of transactions of a run is limited. The next sweep changes the rest.
 pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
     let max_delay = max_delay(dependencies.settings.retry_base);
     let Ok(latest) = dependencies.clock.now().checked_add(max_delay) else {
@@ -167,8 +167,8 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
                     queue::note_due(tx, organization, latest)?;
                 }
             }
-            // If no row was changed, other transactions have locked all of them. The next sweep
-            // tries these rows again.
+            // If no row was changed, other transactions have locked all rows that were read. The
+            // next sweep tries these rows again.
             Ok((moved > 0 && is_full(rows.len(), ROWS_A_STATEMENT)).then_some(()))
         })
         .await?;

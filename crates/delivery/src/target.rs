@@ -28,12 +28,12 @@ pub struct Targets {
     names: Names,
 }
 
-/// The reason why a name has no permitted address.
+/// The reason why the guard refuses a host name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// An address of the name is not permitted.
+    /// The host name resolves to an IP address that is not permitted.
     Private,
-    /// The name has no address.
+    /// The host name does not resolve to any IP address.
     Unresolved,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Targets {
-    /// Creates a guard that permits these private ranges besides public addresses.
+    /// Creates a guard that permits public addresses and the private ranges in `allowed`.
     #[must_use]
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self {
@@ -112,9 +112,9 @@ impl Targets {
             .any(|range| range.contains(&ip) || range.contains(&wrapped))
     }
 
-    /// Resolves a name to its addresses, all of which must be permitted. A single private address
-    /// among public ones leads to a refusal. Otherwise the owner of the name could influence which
-    /// of the addresses the client connects to.
+    /// Resolves a host name to its addresses, all of which must be permitted. A single private
+    /// address among public ones leads to a refusal. Otherwise the owner of the name could
+    /// influence which of the addresses the HTTP client connects to.
     pub(super) async fn lookup(
         &self,
         name: &str,
@@ -128,7 +128,8 @@ impl Targets {
         if addresses.is_empty() {
             return Err(Refusal::Unresolved);
         }
-        // A private name is still private if it resolves to a public address.
+        // A name that is private by its form, such as `printer.local`, remains private even if it
+        // resolves to a public address.
         let is_allowed = |ip| {
             if is_private {
                 self.is_in_allowed_range(ip)
@@ -147,8 +148,8 @@ impl Targets {
 impl Resolve for Targets {
     fn resolve(&self, name: Name) -> Resolving {
         let targets = self.clone();
-        // The organization is read outside the future. The client may run the future in another
-        // task, where no organization is set, after the delivery that started it has ended.
+        // The organization is read before the future is created. The HTTP client may run the future
+        // in another task, where no organization is set.
         let organization = organization();
         Box::pin(async move {
             let addresses = targets.lookup(name.as_str(), organization).await?;
