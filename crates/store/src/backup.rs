@@ -17,8 +17,8 @@ pub(crate) fn back_up(database: &Path, into: &Path) -> Result<()> {
     let source = open(database)?;
     let mut copy = Connection::open(into)?;
     // One step is one read transaction, so the copy shows a single state of the database. In WAL
-    // mode no writer waits for it. A copy in several steps would start again after every commit of
-    // another process.
+    // mode no writer waits for this transaction. A copy in several steps would start again after
+    // every commit of another process.
     let step = Backup::new(&source, &mut copy)?.step(ALL_PAGES)?;
     if step != StepResult::Done {
         return Err(Error::Unavailable(
@@ -36,7 +36,8 @@ pub(crate) fn back_up(database: &Path, into: &Path) -> Result<()> {
     copy.close().map_err(|(_, error)| error.into())
 }
 
-/// Opens an existing database. Fails for a misspelt path, which SQLite would otherwise create.
+/// Opens an existing database. Fails if the path is misspelt, because SQLite would otherwise create
+/// an empty database there.
 fn open(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
     let unusable =

@@ -143,7 +143,8 @@ pub(crate) fn newer_version_message(migration: impl std::fmt::Display) -> String
     )
 }
 
-/// Errors for a role that lacks a privilege, or whose search path has no existing schema.
+/// SQLSTATE codes for a role that lacks a privilege, and for a search path in which no schema
+/// exists.
 const MISSING_PRIVILEGES: [SqlState; 2] = [
     SqlState::INSUFFICIENT_PRIVILEGE,
     SqlState::INVALID_SCHEMA_NAME,

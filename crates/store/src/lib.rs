@@ -470,8 +470,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// Returns whether the transaction is read-only. A read-only transaction sees only committed
-    /// data. All its reads see one snapshot, except that each query of a [`BatchLookup`] may see
-    /// its own.
+    /// data. All its reads see one snapshot. In a [`BatchLookup`], however, each query may see a
+    /// separate snapshot.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.is_read_only

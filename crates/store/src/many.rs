@@ -49,8 +49,8 @@ pub(crate) fn of_many<'t>(
     Some(format!("update {head} from {each} where {rest}"))
 }
 
-/// Rewrites the parameters of a part of a statement: the first becomes a typed value, the others
-/// become columns of `each`.
+/// Rewrites the parameters in a part of a statement. The first becomes a typed value. The others
+/// become columns of `each`, which is the name of the unnested arrays.
 fn of_each(text: &str, first: &str) -> String {
     let mut parts = text.split('$');
     let mut each = parts.next().unwrap_or_default().to_owned();

@@ -106,8 +106,8 @@ impl Postgres {
             .connections
             .unwrap_or(CONNECTIONS_PER_CORE * cores)
             .clamp(MIN_CONNECTIONS, MAX_CONNECTIONS);
-        // Behind a pooler this limit of the server does not apply: the pooler may accept more
-        // connections than it opens to the server.
+        // The server's connection limit does not apply behind a pooler, because a pooler may accept
+        // more connections than it opens to the server.
         let allowed = allowed.filter(|_| pooling == Pooling::BySession);
         let size = match allowed.filter(|allowed| *allowed < size) {
             Some(allowed) => {
@@ -182,7 +182,8 @@ impl Postgres {
                 }
                 Err(error) => Ok(Err(E::from(error))),
             };
-            // Release the connection before the answer, so that the caller finds it free again.
+            // Release the connection before the answer is sent, so that the caller's next work
+            // finds it free.
             drop(permits);
             drop(sender.send(outcome));
         });
@@ -231,7 +232,8 @@ impl Postgres {
                         share: None,
                     },
                 );
-                // Release the connection before the answer, so that the caller finds it free again.
+                // Release the connection before the answer is sent, so that the caller's next work
+                // finds it free.
                 drop(permit);
                 outcome.send();
             });
@@ -285,8 +287,8 @@ impl Postgres {
                 turn = inner.writes.pop_if_brief(Duration::MAX);
             }
             if turn.is_none() {
-                // Release the connection before the answers, so that the callers find it free
-                // again.
+                // Release the connection before the answers are sent, so that the callers' next
+                // work finds it free.
                 permit = None;
                 if inner.writes.has_turn() {
                     // The writes that remain in the queue wait for a connection like any other
@@ -619,7 +621,7 @@ fn read_on<T, E: WorkError>(
         &mut Transaction::new(Handle::Postgres(&mut connection), true),
     );
     let is_outside = match &outcome {
-        // After a panic in the work, the state of the transaction is unknown.
+        // After a panic in the work, the connection may still be inside a transaction.
         Err(_) => false,
         // Work without a statement is a health check. The answer to the commit shows that the
         // server is alive.

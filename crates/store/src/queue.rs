@@ -192,7 +192,8 @@ impl<W> Queue<W> {
         self.ready.notify_all();
     }
 
-    /// Wakes a waiting thread, if there is any. The check saves a system call when no thread waits.
+    /// Wakes a waiting thread, if there is any. If none waits, `idle` is 0, and no system call is
+    /// needed.
     fn wake_thread(&self, state: &QueueState<W>) {
         if state.idle > 0 {
             self.ready.notify_one();

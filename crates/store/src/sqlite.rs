@@ -28,8 +28,8 @@ use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMI
 /// pages, a busy writer would do a checkpoint at every other commit and copy the same pages each
 /// time.
 const CHECKPOINT_PAGES: u32 = 4_000;
-/// Maximum number of operations in one batch, including failed ones. A larger batch would save few
-/// fsyncs and answer its first callers later.
+/// Maximum number of operations in one batch, including failed ones. With a larger batch, the first
+/// callers of a batch would wait longer for their answers, and few more fsyncs would be saved.
 const BATCH: usize = 256;
 /// How long after its start a batch accepts more operations. Later operations go into the next
 /// batch.
@@ -94,8 +94,8 @@ impl Sqlite {
             size: readers + 1,
         });
         let files = Arc::new(Files::of(path)?);
-        // SQLite deletes this file when the last connection closes. The readers' connections stay
-        // open until the process ends, so the file stays current.
+        // SQLite deletes the `-shm` file when the last connection closes. The readers' connections
+        // stay open until the process ends, so the file opened here stays current.
         let index = File::open(with_suffix(path, "-shm")).ok();
         // If a later step fails, `inner` is dropped, which ends the reader threads started so far.
         let inner = SqliteInner {
@@ -520,8 +520,7 @@ fn run<T: Send + 'static, E: WorkError>(
     sender: JobAnswer<T, E>,
 ) -> OperationResult {
     let is_in_time = |_: &mut Transaction<'_>| {
-        // At this deadline the caller has got a timeout, so the operation must not be committed
-        // later.
+        // After this deadline the caller has got a timeout, so the operation must not be committed.
         if Instant::now() < until {
             Ok(())
         } else {

@@ -178,7 +178,7 @@ impl Row {
     }
 }
 
-/// A row that may be read only during the call that passes it.
+/// A row that is passed to a callback. It can be read only until the callback returns.
 pub struct BorrowedRow<'r>(pub(crate) BorrowedColumns<'r>);
 
 pub(crate) enum BorrowedColumns<'r> {

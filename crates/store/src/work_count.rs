@@ -98,8 +98,8 @@ impl Maxima {
             (&self.rows, work.rows),
             (&self.instructions, work.instructions),
         ] {
-            // Most counts are below the maximum. A plain load does not take the cache line away
-            // from other cores.
+            // Most counts do not exceed the maximum. For these counts a plain load is enough, and
+            // unlike `fetch_max` it does not take the cache line away from other cores.
             if maximum.load(Ordering::Relaxed) < work {
                 maximum.fetch_max(work, Ordering::Relaxed);
             }

@@ -134,7 +134,7 @@ impl Connection {
     }
 
     /// Lends the connection to work. A connection that was idle is unproven, because it may have
-    /// been lost meanwhile.
+    /// been lost while it was idle.
     pub(super) fn lend(mut self, pool: Arc<Pool>, was_idle: bool) -> Self {
         self.pool = Some(pool);
         self.state = if was_idle {
@@ -255,8 +255,8 @@ impl Connection {
         }
     }
 
-    /// Checks that the changes of the work may be committed. A read has no changes, so the check
-    /// then always succeeds.
+    /// Checks that the changes of the work may be committed. Always succeeds for a read, which has
+    /// no changes.
     pub(crate) fn assert_sound(&self) -> Result<()> {
         match &self.state {
             _ if self.is_read => Ok(()),
@@ -561,8 +561,8 @@ impl Connection {
     }
 
     pub(crate) fn prepare(&mut self, statement: &'static Statement) -> Result<()> {
-        // Inserts are also prepared for many rows. Some updates cannot be rewritten for many rows,
-        // and that is an error only if `execute_many` runs such an update.
+        // An insert is also prepared in its form for many rows. Some updates have no form for many
+        // rows, which is an error only if `execute_many` runs such an update.
         let is_insert = statement.text().trim_start().starts_with("insert ");
         let ready = self.prepared(statement).and_then(|_| {
             if is_insert {

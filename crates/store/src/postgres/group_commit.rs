@@ -59,8 +59,8 @@ impl QueuedWrite {
             Ok(connection) => {
                 let transaction = Transaction::new(Handle::Postgres(connection), false);
                 job::run(transaction, work, sender, |transaction| {
-                    // A closure is needed, because `Transaction::assert_sound` as a path would fix
-                    // one lifetime.
+                    // The closure accepts a transaction of any lifetime. The path
+                    // `Transaction::assert_sound` would accept only one lifetime.
                     transaction.assert_sound()
                 })
             }

@@ -159,8 +159,8 @@ impl Link {
                 match (answer.as_mut().poll(context), end) {
                     (Poll::Ready(answer), _) => Poll::Ready(Ok(answer)),
                     (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Server(error))),
-                    // There is no answer yet. If the wire has ended without an error, the driver
-                    // fails the request at a later poll.
+                    // There is no answer yet. If the future `wire` has ended without an error, the
+                    // driver fails the request at a later poll.
                     (Poll::Pending, None) => Poll::Pending,
                 }
             });
@@ -222,7 +222,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Creates a connector that connects only to servers of the URL with these session attributes.
+    /// Creates a connector that connects only to servers of the URL that have these session
+    /// attributes, such as `read-write`.
     pub(super) fn new(url: &str, attributes: TargetSessionAttrs) -> Result<Self> {
         let (url, tls) = tls_of(url)?;
         let mut config: Config = url

@@ -28,8 +28,9 @@ const AGE_LIMIT: Duration = Duration::from_mins(30);
 /// A connection returns to the pool only outside a transaction. If a commit or a rollback was not
 /// confirmed, or work panicked, the connection is closed, and the server rolls back uncommitted
 /// changes. If one connection is lost, the idle connections are closed at once, and each connection
-/// in use when it returns. All of them most likely have the same fault: a server that shuts down or
-/// was demoted, or a network that drops packets. A caller would lose time if it tried each of them.
+/// in use when it returns. All these connections most likely have the same fault: the server shuts
+/// down or was demoted, or the network drops packets. A caller would lose time if it tried each of
+/// them.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,
@@ -146,8 +147,8 @@ impl Pool {
         let closed =
             if is_outside && !connection.is_broken() && connection.generation == idle.generation {
                 idle.connections.push_back(connection);
-                // At most one old connection is closed here. The next returned connection closes
-                // the next old one.
+                // At most one connection that was idle for too long is closed here. The next
+                // returned connection closes the next one.
                 let is_too_long = idle
                     .connections
                     .front()

@@ -91,8 +91,8 @@ impl Pooling {
 
     /// Returns the statements that begin a read. All statements of a read see one snapshot.
     ///
-    /// A pooler does not report that its server has become a standby, which may lag. A standby
-    /// refuses `begin … read write`, so reads through a pooler begin with that statement.
+    /// A pooler does not report that its server has become a standby, whose data may be old. Reads
+    /// through a pooler therefore begin with `begin … read write`, which a standby refuses.
     pub(super) fn begin_reading(self) -> &'static str {
         match self {
             Self::BySession => "begin isolation level repeatable read read only",
@@ -176,9 +176,9 @@ impl Pooling {
 /// connection always leads to the same server process, and two connections lead to different
 /// processes.
 ///
-/// A pooler in transaction mode that reuses its last server connection gives the same one to both
-/// clients of this test. A pooler that rotates gives a client another server connection at some
-/// point. A round asks for the server process four times, one of them while the other client has an
+/// Two clients ask for their server processes. A pooler in transaction mode that reuses its last
+/// server connection gives both clients the same one. A pooler that rotates gives a client another
+/// server connection at some point. A round asks four times, once while the other client has an
 /// open transaction. This detects a rotation over one, two or three server connections.
 pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling> {
     let until = Instant::now() + WAIT_LIMIT;
@@ -192,8 +192,8 @@ pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling>
         let in_transaction = second
             .scalar(until, PROCESS_IN_TRANSACTION)
             .map_err(unusable)?;
-        // If both clients share one server connection, this query would wait for the end of the
-        // second client's transaction.
+        // This query is omitted if both clients may share one server connection. It would then wait
+        // for the end of the second client's transaction.
         let other_meanwhile = if is_by_session {
             first.scalar(until, PROCESS).map_err(unusable)?
         } else {

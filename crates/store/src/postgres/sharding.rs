@@ -261,7 +261,8 @@ fn statements(
     statements.extend(others.map(|table| {
         format!("select create_distributed_table('{table}', '{column}', colocate_with => '{root}')")
     }));
-    // Without this statement the local copies of the rows would continue to use disk space.
+    // Without this statement the rows that were copied to other servers would still use disk space
+    // on this one.
     statements.extend(
         local
             .iter()

@@ -81,7 +81,7 @@ pub(super) struct Catalogue(Mutex<HashMap<Key, Arc<TypedText>>>);
 /// The statements that are ready on a connection. A statement becomes ready at its first use.
 pub(super) struct Statements {
     ready: HashMap<Key, ReadyStatement>,
-    /// The parameter types that all connections use. `None` if statements are prepared on the
+    /// The parameter types, which all connections share. `None` if statements are prepared on the
     /// connection.
     catalogue: Option<Arc<Catalogue>>,
 }
