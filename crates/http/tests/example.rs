@@ -68,7 +68,7 @@ struct CreateNote {
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Note {
-    /// Server-assigned.
+    /// The id, which the server assigns.
     id: Uuid,
     /// The text.
     text: String,
@@ -302,8 +302,8 @@ async fn a_caller_in_this_process_gets_values() {
 
     let note = create().await.value::<Note>().unwrap().data;
     assert_eq!(note.text, "- Milk");
-    // The second and the third request have the key of the first, so they get its recorded
-    // response. That response is text and has no value of type `Note`.
+    // The second and the third request have the idempotency key of the first, so they get its
+    // recorded response. That response is text and has no value of type `Note`.
     assert!(create().await.value::<Note>().is_err());
     let replayed = create().await.value_or_text::<Note>().unwrap().data;
     assert_eq!(replayed, note);
@@ -441,8 +441,8 @@ fn statements_of_modules_and_the_engine_are_collected() {
             .any(|other| std::ptr::eq(*other, statement))
     };
     assert!([&INSERT, &LIST, &ERASE].into_iter().all(is_there));
-    // The module's statement is the first of the list: an erasure deletes the rows of modules
-    // before the engine's rows.
+    // The module's statement is the first in `erased`, because an erasure deletes the rows of
+    // modules before the engine's rows.
     assert!(std::ptr::eq(app().erased[0], &raw const ERASE));
     assert_eq!(
         Access::platform().permissions.has(Permission::ViewTasks),

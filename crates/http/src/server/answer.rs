@@ -155,7 +155,7 @@ impl<S: Future<Output = ()> + Send + 'static> Executor<S> for Streams {
 /// The header that tells browsers to use only TLS for this host, for a year.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// Passes the requests of one connection to the interface, and tracks the progress of their
+/// Passes the requests of one connection to the [`Interface`], and tracks the progress of their
 /// responses.
 pub(super) struct ConnectionService {
     pub interface: Interface,

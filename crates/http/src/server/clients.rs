@@ -15,7 +15,7 @@ pub(super) struct Clients {
     in_progress: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A counted request of a client. When dropped, the request no longer counts.
+/// A request of a client that counts as in progress until this value is dropped.
 pub(super) struct CountedRequest {
     clients: Arc<Clients>,
     address: IpAddr,

@@ -339,7 +339,8 @@ impl Connections {
         tokio::select! {
             () = self.run_to_end(connection.as_mut(), activity) => {}
             () = activity.progress.until_stalled(&self.progress_limits) => {
-                // Also discard the bytes of the unread response that the kernel still buffers.
+                // This flag makes the socket discard the unread bytes of the response that the
+                // kernel still buffers.
                 activity.is_aborted.store(true, Ordering::Relaxed);
             }
         }

@@ -380,7 +380,7 @@ fn validity(certificate: &CertificateDer<'_>) -> Result<(Timestamp, Timestamp), 
     let validity = parsed.tbs_certificate.validity;
     let timestamp = |since_epoch: Duration| {
         let seconds = i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX);
-        // A later date becomes the last representable time.
+        // A date that is too late for a `Timestamp` becomes the last representable time.
         Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
     };
     Ok((

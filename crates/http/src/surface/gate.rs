@@ -1,5 +1,5 @@
-//! The check of a request's host, before any route. A program may accept some of its routes under
-//! other hosts than that of its public URL.
+//! Checks the host of a request before the request reaches any route. A program may accept some of
+//! its routes under hosts other than that of its public URL.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ pub enum GateDecision {
     Rewrite(&'static str),
 }
 
-/// The gate of a program, and the host of the public URL, for which the gate is not called.
+/// The program's [`Gate`], and the host of the public URL. The gate is not called for requests
+/// under this host.
 #[derive(Clone)]
 pub(super) struct HostGate {
     gate: Gate,
@@ -109,7 +110,8 @@ mod tests {
             let request = request.body(Body::empty()).unwrap();
             assert_eq!(host(&request).as_deref(), expected, "{header}");
         }
-        // HTTP/2 has the host in the address.
+        // An HTTP/2 request has its host in the request's address. It takes precedence over the
+        // header `Host`.
         let request = Request::get("https://A.example/x").header(HOST, "b.example");
         let request = request.body(Body::empty()).unwrap();
         assert_eq!(host(&request).as_deref(), Some("a.example"));

@@ -31,7 +31,7 @@ const BUCKETS: [f64; 12] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
 ];
 
-/// The target of the log line of each request.
+/// The `tracing` target of the log line of each request.
 const TARGET: &str = "vestibule::surface::observe";
 
 /// The name in the log and in the metrics for a request that matches no operation.

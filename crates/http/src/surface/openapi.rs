@@ -144,8 +144,8 @@ pub fn publish(value: &mut Value) {
                 *value = published;
                 return;
             }
-            // A condition names fields of the schema around it, which linters report as an error.
-            // So conditions are not published.
+            // A condition names fields that only the schema around it declares. Linters report that
+            // as an error, so conditions are not published.
             for condition in ["if", "then", "else"] {
                 map.remove(condition);
             }
@@ -477,8 +477,9 @@ impl OperationSchemas {
         for kind in Refusal::VARIANTS.iter().copied() {
             let is_possible = match kind {
                 Refusal::Conflict => operation.effect == Effect::Write,
-                // The status of an idempotency key that was used for another request. The interface
-                // documents it for deletions too, although only POST requests take a key.
+                // A POST request gets this refusal if its idempotency key was used for another
+                // request. The document lists the refusal for deletions too, although they take no
+                // key.
                 Refusal::BusinessRule => {
                     operation.surface == Surface::Public
                         && (operation.method == Method::POST || operation.method == Method::DELETE)

@@ -1,4 +1,5 @@
-//! HTTP: a route for every operation, and the routes and headers around them.
+//! HTTP: a route for every operation, the other routes of the port, and the headers of requests and
+//! responses.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -37,7 +38,7 @@ use engine::pipeline::{
     self, Outcome, Payload, Quota, Receiving, Request, Requester, Service, error_body,
 };
 
-/// The names of the headers that this interface defines (rules: errors#answers).
+/// The names of the headers that this service defines (rules: errors#answers).
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_RATELIMIT_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -373,8 +374,8 @@ pub fn refuse(error: &Error, id: Uuid) -> Response {
     response
 }
 
-/// Returns an error in the envelope, and logs it under the name `operation`. For routes that are
-/// not operations, but have a name in the log.
+/// Returns an error in the envelope, and logs it under the name `operation`. Routes that are not
+/// operations but have a name in the log use this function.
 #[must_use]
 pub fn refuse_as(operation: &str, error: &Error, id: Uuid) -> Response {
     pipeline::log_failure(error, operation, id);

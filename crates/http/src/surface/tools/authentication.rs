@@ -32,12 +32,12 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// If a message takes at least this time to arrive, its caller is authenticated again, because the
 /// credential may have been revoked in this time.
 const AUTHENTICATION_LIFETIME: Duration = Duration::from_millis(100);
-/// The header with the version of the protocol.
+/// The header with the version of MCP that the client uses.
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// The content type of the protocol's messages.
+/// The content type of MCP messages.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The types that the protocol library requires a client to accept.
+/// The content types that the MCP library requires in a client's `Accept` header.
 const JSON_AND_EVENTS: HeaderValue =
     HeaderValue::from_static("application/json, text/event-stream");
 
@@ -295,8 +295,8 @@ async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unre
     Ok((HttpRequest::from_parts(parts, Body::from(bytes)), message))
 }
 
-/// Checks that a JSON value is one JSON-RPC message (section 4 of its specification). The protocol
-/// has had no batches since its version 2025-06-18.
+/// Checks that a JSON value is one JSON-RPC message (section 4 of its specification). MCP has had
+/// no batches of messages since its version 2025-06-18.
 fn check(message: &Value) -> Result<(), Fault> {
     let fault = |reason: &str| {
         Err(Fault {
@@ -340,11 +340,11 @@ fn id(message: &Value) -> Value {
     }
 }
 
-/// The first version of the protocol without `initialize`.
+/// The first version of MCP in which clients send no `initialize` message.
 const FIRST_STATELESS_VERSION: &str = "2026-07-28";
 
-/// Returns whether a message requests a session in a version of the protocol without sessions.
-/// Versions are dates, so they are compared as text.
+/// Returns whether a message requests a session in a version of MCP that has no sessions. Versions
+/// are dates, so they are compared as text.
 fn requests_session(headers: &HeaderMap, message: &Value) -> bool {
     let header_version = headers
         .get(PROTOCOL_VERSION)
@@ -365,7 +365,7 @@ fn called_operation(app: &'static App, message: &Value) -> Option<&'static str> 
         .map(|operation| operation.id)
 }
 
-/// Converts the library's plain-text errors to errors of JSON-RPC.
+/// Converts a plain-text error of the MCP library to an error of JSON-RPC.
 async fn to_json_rpc_error(response: Response, message: &Value) -> Response {
     let is_json = response
         .headers()
@@ -385,7 +385,8 @@ async fn to_json_rpc_error(response: Response, message: &Value) -> Response {
         id: id(message),
         ..Fault::new(ErrorCode::INVALID_REQUEST, reason)
     };
-    // A refused method or `Accept` header is an error of HTTP. Other errors concern the message.
+    // For a wrong method, `Accept` header or path, the response has the library's HTTP status. All
+    // other errors concern the message and get the status 400.
     let is_http_error = [
         StatusCode::METHOD_NOT_ALLOWED,
         StatusCode::NOT_ACCEPTABLE,

@@ -43,7 +43,7 @@ impl Handler {
     }
 
     async fn run(&self, operation: &'static Operation, request: Request) -> Result<Outcome> {
-        // The library runs the call in a separate task. A panic there would leave the client
+        // The MCP library runs the call in a separate task. A panic there would leave the client
         // without a response.
         let outcome = AssertUnwindSafe(pipeline::handle(&self.service, operation, request))
             .catch_unwind()
@@ -166,7 +166,8 @@ impl ServerHandler for Handler {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
-    /// Responds to requests that the library cannot parse: an unknown method, or wrong parameters.
+    /// Responds to requests that the MCP library cannot parse: an unknown method, or wrong
+    /// parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

@@ -1,5 +1,5 @@
-//! The tools at an address: `/mcp/read-only` has the tools that only read, `?toolsets=…` the tools
-//! of some toolsets.
+//! The tools at an address. `/mcp/read-only` has the tools that only read. The query parameter
+//! `toolsets` selects groups of tools.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub(super) fn resource(uri: &Uri) -> Resource {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Selection {
     reads_only: bool,
-    /// The toolsets in the address. `None` means all of them.
+    /// The names of the selected groups of tools. `None` means all tools.
     toolsets: Option<BTreeSet<String>>,
 }
 
