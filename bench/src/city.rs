@@ -2,7 +2,8 @@
 //! guest of one property. The file `library.rs` sets up the manuals.
 //!
 //! Random choices are the same in every run. Steps and portals are assigned only to properties that
-//! exist in organizations of all sizes. So the guest's property has the same steps in each of them.
+//! exist in organizations of all sizes. So the guest's property has the same steps in an
+//! organization of any size.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

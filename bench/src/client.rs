@@ -200,7 +200,7 @@ impl ChangingPortal {
         })
     }
 
-    /// Returns the body of the next change.
+    /// Returns the body of the request that makes the next change.
     fn next(&self) -> Value {
         json!({ "data": { "supportNotes": self.notes.next() } })
     }
@@ -231,8 +231,8 @@ impl Connection {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // The task ends when the sender of requests is dropped. The sender also returns the
-        // connection's errors.
+        // The task drives the connection and ends when `sender` is dropped. `sender` also returns
+        // the connection's errors, so the task ignores them.
         tokio::spawn(async move { drop(connection.await) });
         Ok(Self(sender))
     }

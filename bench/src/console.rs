@@ -68,7 +68,8 @@ struct Browser {
 impl Browser {
     /// Creates a member with all permissions and signs the member in.
     async fn sign_in(server: &Server, platform: &Client) -> anyhow::Result<Self> {
-        // Fails if this process already has a default provider. That provider is used then.
+        // This call fails if the process already has a default TLS provider. The process then uses
+        // that provider.
         drop(ring::default_provider().install_default());
         let http = reqwest::Client::builder()
             .redirect(Policy::none())

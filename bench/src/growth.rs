@@ -28,7 +28,7 @@ const CREATIONS: usize = 100;
 
 const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 
-/// The cost of one request at each size, in milliseconds.
+/// The cost of one request at each of the [`SIZES`], in milliseconds.
 pub struct Curve {
     what: String,
     returned: String,
@@ -121,8 +121,8 @@ impl Curve {
         self.costs.push(cost);
     }
 
-    /// Returns the line of the table. It compares the cost at the last size with the cost at the
-    /// size before.
+    /// Returns a line for the table of results. The line compares the cost at the largest size with
+    /// the cost at the size before it.
     pub fn line(&self) -> Line {
         let [.., smaller, larger] = self.costs[..] else {
             return Line::limit(self.what.clone(), f64::NAN, "ms", None);
@@ -171,7 +171,7 @@ pub fn plot(curves: &[Curve]) -> String {
         "#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#475569",
     ];
     let x = |index: usize| 70 + 150 * index;
-    // The axis goes from 0.1 ms at the bottom to 1 s at the top.
+    // The vertical axis begins with 0.1 ms at the bottom and ends with 1 s at the top.
     let y = |cost: f64| 340.0 - 80.0 * (cost.log10() + 1.0);
     let mut svg = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 500\" \

@@ -1,17 +1,17 @@
-//! Idempotency keys that all differ.
+//! Generates unique UUIDs, which serve as idempotency keys and as ids.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::Uuid;
 
-/// Generates keys in random order, like those of many clients. No key is generated twice, not even
-/// by two clones of the same value.
+/// Generates UUIDs in random order, like those of many clients. No UUID is generated twice, not
+/// even by two clones of the same value.
 #[derive(Debug, Clone, Default)]
 pub struct Keys(Arc<AtomicU64>);
 
 impl Keys {
-    /// Returns a key that neither this value nor a clone of it has returned before.
+    /// Returns a UUID that neither this value nor a clone of it has returned before.
     #[must_use]
     pub fn next(&self) -> Uuid {
         let number = self.0.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Code shared by the benchmark and the attack.
+//! Code shared by the programs `bench` and `attack`.
 
 pub mod keys;
 pub mod machine;

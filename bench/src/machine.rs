@@ -54,8 +54,8 @@ fn ticks(stat: &str) -> Option<u32> {
     Some(user + system)
 }
 
-/// Returns the number of files that this process may have open, and likewise each of its child
-/// processes.
+/// Returns the maximum number of files that this process may have open. Its child processes have
+/// the same limit.
 pub fn open_files() -> anyhow::Result<usize> {
     max_open_files(&read("/proc/self/limits")?).context("an unknown format of /proc/self/limits")
 }

@@ -417,8 +417,8 @@ async fn latency(what: &str, city: &City, page: &Page, length: Duration) -> anyh
     Ok(median)
 }
 
-/// Runs `work`. If the resident memory of `server` exceeds `peak` during this time, raises `peak`
-/// to the maximum.
+/// Runs `work`. If the resident memory of `server` exceeds `peak` while `work` runs, raises `peak`
+/// to the highest value.
 pub async fn with_peak_memory<T>(
     server: &Server,
     peak: &mut f64,

@@ -123,8 +123,8 @@ impl Bench {
         url: &str,
     ) -> anyhow::Result<Line> {
         let keys = Keys::default();
-        // The portals in the list have the first keys as their names. These keys are skipped,
-        // because names must be unique.
+        // The portals in the measured list have the first keys in their names. These keys are
+        // skipped, because names must be unique.
         for _ in 0..LIST_LENGTH {
             let _ = keys.next();
         }

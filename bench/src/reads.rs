@@ -72,9 +72,8 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Measures the list of steps on a server that assumes more processors than there are, as if it
-    /// ran on a larger machine. The cache of responses must be as effective as on a server that
-    /// assumes the real number.
+    /// Measures the list of steps on a server that assumes more processors than the machine has.
+    /// The cache of responses must be as effective as on a server that assumes the real number.
     async fn lists_on_more_processors(&self, client: &Client, what: &str) -> anyhow::Result<Line> {
         let server = Server::vestibule_with(
             &self.binary,

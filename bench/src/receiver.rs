@@ -57,7 +57,8 @@ impl Identity {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // Fails if this process already has a default provider. That provider is used then.
+        // This call fails if the process already has a default TLS provider. The process then uses
+        // that provider.
         drop(ring::default_provider().install_default());
         Ok(Self {
             tls: TlsAcceptor::from(Arc::new(config)),
@@ -97,16 +98,16 @@ pub fn trusting_client(authority: &[u8]) -> anyhow::Result<reqwest::Client> {
 
 /// A request to which a receiver has responded.
 pub struct Arrival {
-    /// The time of the response: the arrival of the request, or the opening of the receivers if
-    /// that was later.
+    /// The time of the response: when the request arrived or, if that was later, when the receivers
+    /// began to respond ([`Receivers::open`]).
     pub at: Instant,
     /// The headers of the request, except those for its destination and its length.
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-/// Receivers, each on a separate port. Dropping this value stops them. They respond with 200. While
-/// they are closed, they do not respond at all.
+/// Receivers, each on a separate port. Before [`Receivers::open`] they accept requests without a
+/// response. Afterwards they respond with 200. Dropping this value stops the receivers.
 pub struct Receivers {
     pub urls: Arc<[String]>,
     gate: watch::Sender<bool>,
@@ -115,7 +116,8 @@ pub struct Receivers {
 }
 
 impl Receivers {
-    /// Starts `count` receivers. They are open from the start if `is_open` is true.
+    /// Starts `count` receivers. If `is_open` is false, they do not respond until
+    /// [`Receivers::open`] is called.
     pub async fn start(identity: &Identity, count: usize, is_open: bool) -> anyhow::Result<Self> {
         let (gate, is_open) = watch::channel(is_open);
         let (arrival_sender, arrivals) = mpsc::unbounded_channel();
@@ -138,7 +140,7 @@ impl Receivers {
         })
     }
 
-    /// Opens the receivers. They respond to the requests that wait and to all later ones.
+    /// Makes the receivers respond, to the requests that already wait and to all later ones.
     pub fn open(&self) {
         self.gate.send_replace(true);
     }
@@ -217,7 +219,7 @@ async fn respond(
 ) -> hyper::Result<Response<Empty<Bytes>>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
-    // The wait also ends when the receivers are dropped.
+    // Wait until the receivers may respond. The wait also ends when the receivers are dropped.
     drop(is_open.wait_for(|is_open| *is_open).await);
     let at = Instant::now();
     let mut headers = head.headers;

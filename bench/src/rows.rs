@@ -66,8 +66,8 @@ store::statements! {
         (organization_id, credential, key) do nothing";
 }
 
-/// A load that creates the same portal repeatedly. Each creation has a new key and is one
-/// transaction.
+/// A load that creates the same portal repeatedly. Each creation has a new idempotency key and is
+/// one transaction.
 #[derive(Clone)]
 pub struct Rows {
     store: Store,
@@ -121,8 +121,8 @@ impl StatelessBenchSuite for Rows {
     async fn bench(&mut self, _iteration: &IterInfo) -> anyhow::Result<IterReport> {
         let key = self.keys.next();
         let (scattered, number) = key.as_u64_pair();
-        // The ids of portals increase, like those that the service creates. The keys are in random
-        // order.
+        // The ids of portals increase, like those that the service creates. The idempotency keys
+        // are in random order.
         let (portal, row) = (
             Uuid::from_u64_pair(number, scattered),
             Uuid::from_u64_pair(number, !scattered),

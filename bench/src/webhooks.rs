@@ -397,8 +397,8 @@ impl Bench {
             tenants(&without_hanging, &receivers).await?,
         );
         let hanging = Receivers::start(identity, 1, false).await?;
-        // The id of the new organization comes from the same sequence of keys as the other ids, so
-        // no two ids are equal.
+        // `keys` generates the ids of the other organizations too, so that the new organization has
+        // a unique id.
         let keys = others.first().context("no targets")?.keys.clone();
         let tenant = Tenant::on(with_hanging.address, keys).await?;
         tenant.subscribe(&hanging.urls[0]).await?;

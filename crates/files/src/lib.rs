@@ -194,7 +194,7 @@ impl Drop for ObjectWriter {
             (self.writer.take(), tokio::runtime::Handle::try_current())
         {
             // The abort runs in the background. If it fails, parts of the object remain in the
-            // bucket, but no key names them.
+            // bucket, but the bucket lists no such object.
             runtime.spawn(async move { writer.abort().await.ok() });
         }
     }

@@ -36,8 +36,8 @@ pub(super) fn open(text: &str) -> Result<Files> {
     open_with_account(text, AmazonS3Builder::from_env)
 }
 
-/// Does the same as [`open`], but takes a bucket's account, region and address from `account`
-/// instead of the environment.
+/// Does the same as [`open`], but takes a bucket's credentials, region and address from `account`
+/// instead of the environment variables.
 pub(super) fn open_with_account(
     text: &str,
     account: impl FnOnce() -> AmazonS3Builder,

@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::server::Target;
 
-/// The time limit of a response. The service itself refuses a request sooner than that.
+/// The time limit of a response. It is longer than the service's own limit, after which the service
+/// responds with an error.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The time limit of a sync. A sync may be large and then takes longer than other requests.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(130);

@@ -77,9 +77,9 @@ impl Drop for CountedConnection {
 /// The behaviour of a client after its first bytes.
 #[derive(Clone, Copy)]
 pub enum ClientBehaviour {
-    /// Reads, and sends nothing more.
+    /// The client reads, and sends nothing more.
     Listens,
-    /// Does not read, and sends these bytes repeatedly.
+    /// The client does not read, and sends these bytes repeatedly.
     Dribbles(&'static [u8]),
 }
 
@@ -191,8 +191,8 @@ async fn not_read(stage: &mut Stage, path: &str, token: &str) -> anyhow::Result<
     let end = stage.begin();
     let counter = open.clone();
     crowd(UNREAD_CONNECTIONS, end, move |number, _| {
-        // Half of the clients read frames, but their windows stay at zero, so no body arrives. The
-        // other clients read nothing.
+        // Half of the clients read frames, but their flow-control windows stay at zero, so no body
+        // arrives. The other clients read nothing.
         let (bytes, behaviour) = if number % 2 == 0 {
             (&streams, ClientBehaviour::Listens)
         } else {

@@ -12,14 +12,14 @@ use crate::caller::Caller;
 use crate::crowd::{Tally, crowd, describe, grouped};
 use crate::stage::Stage;
 
-/// Number of the neighbour's clients that write and read at the same time.
+/// Number of clients of the attacking organization that write and read at the same time.
 const WRITERS: usize = 8;
 /// The shortest time from the start of a server until it is killed or stopped.
 const MIN_LIFETIME: Duration = Duration::from_millis(2_500);
 /// The time limit of a stop by SIGTERM.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
-/// Starts clients of a neighbour that write and read as fast as possible.
+/// Starts clients of the attacking organization that write and read as fast as possible.
 fn load(key: Caller, keys: Keys, deadline: Instant) -> JoinHandle<Tally> {
     tokio::spawn(crowd(WRITERS, deadline, move |number, _| {
         let (key, name) = (key.clone(), keys.next().to_string());

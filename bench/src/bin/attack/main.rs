@@ -58,7 +58,8 @@ struct AttackCli {
 
 fn main() -> anyhow::Result<ExitCode> {
     let cli = AttackCli::parse();
-    // Fails if this process already has a default provider. That provider is used then.
+    // This call fails if the process already has a default TLS provider. The process then uses that
+    // provider.
     drop(ring::default_provider().install_default());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -307,7 +307,8 @@ fn ids(listed: &Value) -> impl Iterator<Item = String> {
         .map(str::to_owned)
 }
 
-/// Compares the acknowledged writes with the objects in a list response.
+/// Compares the acknowledged writes with the objects in a list response, and adds the differences
+/// to `verdict`.
 fn compare(acknowledged: &[Acknowledged], listed: &Value, verdict: &mut Verdict) {
     let mut ids_by_name = BTreeMap::<&str, Vec<&str>>::new();
     for row in listed.as_array().into_iter().flatten() {
