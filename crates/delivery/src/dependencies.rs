@@ -36,6 +36,6 @@ pub struct Settings {
     pub retry_base: Duration,
     /// The time limit for one attempt, from the request to the receiver's response.
     pub timeout: Duration,
-    /// How long an ended delivery stays in the log after its end.
+    /// How long a delivery stays in the log after it has ended.
     pub retention: Duration,
 }

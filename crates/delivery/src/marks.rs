@@ -22,8 +22,8 @@ pub(super) struct ConnectionMarks(Arc<State>);
 struct State {
     /// Whether a request on this connection has been answered.
     has_answered: AtomicBool,
-    /// Whether bytes have arrived since the last bytes were sent. Over HTTP/1.1 such bytes belong
-    /// to a response. Over HTTP/2 they may belong to another stream.
+    /// Whether bytes have arrived since the last bytes were sent. Over HTTP/1.1 the arrived bytes
+    /// are part of a response. Over HTTP/2 they may come from another stream.
     has_received: AtomicBool,
     /// Whether the connection uses HTTP/2, where the head of a response arrives completely or not
     /// at all.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
-/// The time limit for resolving a name.
+/// The time limit for resolving a host name.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(2);
 /// Maximum number of simultaneous lookups for all organizations.
 const MAX_LOOKUPS: usize = 128;
@@ -33,7 +33,7 @@ impl Names {
         Self::Table(Arc::default())
     }
 
-    /// Sets the addresses of a name in the table. The system's resolver ignores this call.
+    /// Sets the addresses of a host name in the table. Has no effect on [`Names::System`].
     pub fn set(&self, name: &str, addresses: &[IpAddr]) {
         if let Self::Table(table) = self {
             table
@@ -43,8 +43,8 @@ impl Names {
         }
     }
 
-    /// Looks up the addresses of a name for an organization. The list is empty if the name has no
-    /// address or the lookup takes too long.
+    /// Looks up the addresses of a host name on behalf of an organization. The list is empty if the
+    /// name has no address or the lookup takes too long.
     pub(super) async fn addresses(&self, name: &str, organization: Uuid) -> Vec<SocketAddr> {
         match self {
             Self::System => {
@@ -66,7 +66,7 @@ impl Names {
 }
 
 tokio::task_local! {
-    /// The organization on whose behalf names are looked up.
+    /// The organization on whose behalf host names are looked up.
     static ORGANIZATION: Uuid;
 }
 
@@ -83,9 +83,9 @@ pub(super) fn organization() -> Uuid {
         .unwrap_or_default()
 }
 
-/// Returns the addresses of a name from the system's resolver. A lookup blocks a thread until the
-/// name server answers, even after the lookup's caller has stopped waiting. The number of lookups
-/// is therefore limited.
+/// Returns the addresses of a host name from the system's resolver. A lookup blocks a thread until
+/// the name server answers, even if the caller of this function has stopped waiting. The number of
+/// lookups is therefore limited.
 async fn look_up(name: String, organization: Uuid) -> Vec<SocketAddr> {
     static LOOKUPS: LazyLock<Lookups> = LazyLock::new(Lookups::default);
     let permits = LOOKUPS.begin(organization).await;

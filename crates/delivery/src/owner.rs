@@ -35,7 +35,8 @@ pub struct Subscription {
     pub organization: Uuid,
     /// The id of the subscription.
     pub id: Uuid,
-    /// The credential that created the subscription, in the notation that the owner uses.
+    /// The credential that created the subscription, as the owner writes it, such as `key:` and the
+    /// id of an API key.
     pub credential: String,
     /// The name of the event that the subscription is for.
     pub event: String,

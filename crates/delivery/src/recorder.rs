@@ -26,7 +26,8 @@ const TICK: Duration = Duration::from_millis(4);
 /// The delay after a failed attempt to record outcomes in the database.
 const ERROR_DELAY: Duration = Duration::from_secs(1);
 
-/// An outcome that waits to be recorded, and the delivery's permit, which is dropped afterwards.
+/// An outcome that waits to be recorded, and the delivery's permit. The permit is dropped after the
+/// outcome was recorded.
 type Unrecorded = (Entry, Permit);
 
 /// Records outcomes in the database, in batches.
