@@ -53,8 +53,8 @@ pub use work_count::WorkCount;
 /// [`Error::Unavailable`].
 pub const WAIT_LIMIT: Duration = Duration::from_millis(4_000);
 
-/// Longest time of ordinary work, from the call of the store to the answer. Includes the wait for a
-/// connection.
+/// Time limit of ordinary work, from the call of a store method to its result. Includes the wait
+/// for a connection.
 pub const WORK_LIMIT: Duration = Duration::from_millis(4_800);
 
 /// The `tracing` target of the spans that are exported as traces. No other span has this target.
@@ -74,8 +74,8 @@ enum Backend {
     Postgres(postgres::Postgres),
 }
 
-/// The organization on whose behalf work runs, for fair scheduling. `None` stands for work of the
-/// program itself.
+/// The organization on whose behalf work runs, for fair scheduling. `None` for work of the program
+/// itself, such as a sweep.
 pub type Share = Option<Uuid>;
 
 /// The migrations of both databases. A migration has the same number in both.
@@ -118,8 +118,8 @@ pub struct Options {
     /// How Citus distributes the tables of a distributed database. A database with only some of
     /// these tables distributed is refused.
     pub sharding: Option<&'static Sharding>,
-    /// Whether the database is refused if a pooler prevents this process from migrating it. If
-    /// false, the process then accepts a schema that another process has migrated.
+    /// Whether opening the database fails if a pooler prevents this process from migrating the
+    /// schema. If false, this process uses a schema that another process has migrated.
     pub is_to_migrate: bool,
 }
 
@@ -397,9 +397,9 @@ fn statement_span(statement: &Statement) -> Span {
 /// A lock on a database for this process. Dropping it releases the lock.
 pub struct Claim(#[expect(dead_code, reason = "dropping the file releases the lock")] Option<File>);
 
-/// Locks a SQLite database for this process. The lock belongs to the file, so the file is locked
-/// under its other paths too. Fails if another process has the lock. PostgreSQL serves many
-/// processes, so this function locks nothing there.
+/// Locks a SQLite database for this process. The lock applies to the file, so the file is locked
+/// under its other paths too. Fails if another process has the lock. Many processes may use one
+/// PostgreSQL database, so this function locks nothing there.
 ///
 /// Closing the locked file would also release the locks that SQLite itself has on it. Call this
 /// function before the database is opened, and do not drop the claim until the process ends.

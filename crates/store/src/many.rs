@@ -11,9 +11,9 @@
 /// Maximum number of rows in one statement.
 pub(crate) const ROWS: usize = 2_000;
 
-/// Rewrites PostgreSQL's text for one row into the text for many rows. `types` are the type names
-/// of its parameters. Returns `None` if the statement is neither `insert … values` nor `update …
-/// where`.
+/// Rewrites the PostgreSQL text of a statement for one row into the text for many rows. `types` are
+/// the type names of the statement's parameters. Returns `None` if the statement is neither `insert
+/// … values` nor `update … where`.
 pub(crate) fn of_many<'t>(
     text: &str,
     types: impl ExactSizeIterator<Item = &'t str>,
@@ -66,7 +66,7 @@ fn of_each(text: &str, first: &str) -> String {
     each
 }
 
-/// Returns the index of the `)` that closes a parenthesis opened just before the text.
+/// Returns the index of the `)` that closes a parenthesis opened just before the start of `text`.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1_u32;
     text.char_indices().find_map(|(index, c)| {

@@ -301,9 +301,9 @@ impl Postgres {
         drop(permit);
     }
 
-    /// Runs look-ups, each statement in a transaction of its own. After the loss of a connection
-    /// the statements are sent again on another one, so they must be repeatable. Blocks, and only
-    /// one thread at a time may call this method.
+    /// Runs look-ups, each statement in a separate transaction. After the loss of a connection the
+    /// statements are sent again on another connection, so they must be repeatable. Blocks, and
+    /// only one thread at a time may call this method.
     pub(crate) fn look_up<T, E: WorkError>(
         &self,
         find: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,

@@ -35,7 +35,8 @@ pub(crate) struct Queue<W> {
 }
 
 struct QueueState<W> {
-    /// The turns of the shares that have waiting items and may start one of them, in order.
+    /// The turns of the shares that have waiting items and run fewer than `max_running` items, the
+    /// next turn first.
     turns: BTreeSet<QueueTurn>,
     shares: HashMap<Share, ShareQueue<W>>,
     /// The virtual time of the queue: the charged time of the share that had the last turn. When an

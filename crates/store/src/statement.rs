@@ -35,7 +35,8 @@ impl Statement {
         }
     }
 
-    /// Returns the text with the parameters `?1 ?2 …`, as it was written in the program.
+    /// Returns the text of the statement with the parameters `?1 ?2 …`, as it was written in the
+    /// program.
     #[must_use]
     pub const fn text(&self) -> &'static str {
         self.text

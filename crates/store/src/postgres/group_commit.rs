@@ -137,7 +137,7 @@ struct Batch {
     /// Operations that were rolled back. They may have read uncommitted changes of other
     /// operations, so their callers get the result after the commit.
     undone: Vec<CommitCallback>,
-    /// Results that do not depend on the commit.
+    /// Senders of results that do not depend on the commit.
     senders: Vec<Box<dyn FnOnce() + Send>>,
 }
 

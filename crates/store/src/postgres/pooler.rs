@@ -49,7 +49,8 @@ pub(super) enum Pooling {
     BySession,
     /// Each transaction may get a different server connection.
     ByTransaction,
-    /// The server is a replica, used for reads only. A pooler of any mode may be in between.
+    /// The server is a replica, used for reads only. A pooler of any mode may be between this
+    /// process and the server.
     Replica,
 }
 

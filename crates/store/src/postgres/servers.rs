@@ -161,7 +161,8 @@ async fn connect(
         return server.connect(tls.clone()).await;
     };
     let port = server.get_ports().first().copied().unwrap_or(PORT);
-    // If the name cannot be resolved, the driver tries to resolve it again and returns the error.
+    // If the host name cannot be resolved here, the driver tries to resolve it again and returns
+    // the error.
     let Ok(addresses) = tokio::net::lookup_host((name.as_str(), port)).await else {
         return server.connect(tls.clone()).await;
     };

@@ -1,6 +1,6 @@
 //! The statements that are ready to run on a connection. Usually they are prepared on the server.
-//! Behind a pooler in transaction mode, each is sent together with the types of its parameters, for
-//! which the process asks the server once.
+//! Behind a pooler in transaction mode, each statement is sent together with the types of its
+//! parameters, for which the process asks the server once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
