@@ -42,7 +42,7 @@ const STRICTEST_POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; form-action 'none'");
 
 /// The limits of a response in a browser: the sources that it may load, the targets of its forms,
-/// the pages that may frame it, and the sites that learn its address.
+/// the pages that may frame it, and the sites that learn its URL.
 #[derive(Debug, Clone)]
 pub struct Policy {
     /// The directives about the sources of the response, as in a content security policy.
@@ -51,7 +51,7 @@ pub struct Policy {
     pub forms: FormTargets,
     /// Whether pages of this service may show the response in a frame.
     pub is_framed_by_us: bool,
-    /// The sites that learn the address of the response when a person follows a link.
+    /// The sites that learn the URL of the response when a person follows a link on the page.
     pub referrer: Referrer,
 }
 
@@ -66,7 +66,7 @@ pub enum FormTargets {
     Anywhere,
 }
 
-/// The sites that learn the address of a page.
+/// The sites that learn the URL of a page when a person follows a link on it.
 #[derive(Debug, Clone, Copy)]
 pub enum Referrer {
     /// No site.
@@ -210,8 +210,8 @@ pub fn file(policy: &Policy, content_type: &'static str, body: impl Into<Body>) 
     (headers, body.into()).into_response()
 }
 
-/// Redirects to another address by GET, so that the browser does not send a form twice when a
-/// person goes back or reloads.
+/// Redirects to another URL by GET, so that the browser does not send a form twice when a person
+/// goes back or reloads.
 #[must_use]
 pub fn redirect(address: &str, referrer: Referrer) -> Response {
     let Ok(location) = HeaderValue::from_str(address) else {

@@ -28,7 +28,7 @@ use engine::pipeline::Receiving;
 use engine::pipeline::{OutboundBuffer, OutboundReservation};
 
 tokio::task_local! {
-    /// The progress of the HTTP/2 stream that this task serves.
+    /// The progress of the responses on the HTTP/2 stream that this task runs.
     static STREAM: Arc<ProgressTracker>;
 }
 

@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Interval of the checks of [`Work`]. Memory is returned at most two intervals after the end of a
-/// burst of requests.
+/// Interval at which the server checks [`Work`]. Memory is returned at most two intervals after the
+/// end of a burst of requests.
 const INTERVAL: Duration = Duration::from_secs(4);
 /// Bytes of work ([`Work`]) after which memory is returned. After less work, there is too little
 /// free memory to justify the search of every heap.

@@ -47,7 +47,7 @@ impl CompressedText {
         }
     }
 
-    /// Returns the text in the best coding that these headers accept, and the name of the coding.
+    /// Returns the text in the best coding that `headers` accept, and the name of the coding.
     pub async fn for_client(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
         // Compression in memory does not fail. If it did, the client would get the plain text.
         let takes_gzip = accepts(headers, "gzip");
@@ -107,7 +107,7 @@ async fn encode<C: AsyncWrite + Unpin>(
     Ok(into_bytes(coder).into())
 }
 
-/// Returns whether these headers accept a coding by name and do not exclude it by `q=0`. `*` is
+/// Returns whether `headers` accept a coding by name and do not exclude it by `q=0`. `*` is
 /// ignored.
 pub(super) fn accepts(headers: &HeaderMap, coding: &str) -> bool {
     let values = headers

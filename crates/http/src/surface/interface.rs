@@ -42,8 +42,8 @@ const PDF: NotForContentType = NotForContentType::const_new("application/pdf");
 /// Responses of at least this size are sent only if the outbound buffer has space.
 const MIN_LARGE_SIZE: u64 = 64 << 10;
 
-/// The maximum size of a request's address in bytes, the maximum size of its header fields in
-/// bytes, and their maximum number.
+/// The maximum size of a request's path and query in bytes, the maximum size of its header fields
+/// in bytes, and their maximum number.
 const MAX_ADDRESS: usize = 52 << 10;
 const MAX_HEADER_BYTES: usize = 32 << 10;
 const MAX_HEADERS: usize = 100;
@@ -54,8 +54,8 @@ pub(super) enum RouteExemption {
     /// Small responses, responses that are the same for every client, and health checks. They are
     /// not counted in the outbound buffer.
     Shared,
-    /// Responses for browsers of every origin, with their own headers. They are not counted in the
-    /// outbound buffer and not compressed.
+    /// Responses for browsers of every origin, which set their CORS headers themselves. They are
+    /// not counted in the outbound buffer and not compressed.
     Open,
 }
 
@@ -203,8 +203,8 @@ impl Tower<HttpRequest> for Interface {
     }
 }
 
-/// Returns 414 or 431 in the envelope if the address or the header fields of a request are too
-/// long.
+/// Returns 414 in the envelope if the path and query of a request are too long, or 431 if its
+/// header fields are.
 fn check_length(request: &HttpRequest, id: Uuid) -> Option<Response> {
     let address = request
         .uri()
@@ -242,7 +242,7 @@ fn check_client_limit(request: &HttpRequest, id: Uuid) -> Option<Response> {
 }
 
 /// Returns a 503 instead of the response if there was no memory for the request's body. A web page
-/// is not replaced, because a person reads it: it gets the status 503 and keeps its content.
+/// keeps its content, because a person reads it, and only gets the status 503.
 fn out_of_memory(mut response: Response, id: Uuid) -> Response {
     let error = Error::unavailable("the memory for incomplete requests is full");
     tracing::warn!(

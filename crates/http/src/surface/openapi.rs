@@ -291,8 +291,8 @@ fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>
     }
 }
 
-/// Returns the subject of an operation: the first segment of its path, or the segment after the
-/// organization if the path begins with an organization.
+/// Returns the subject of an operation: the first segment of its path, or the second if the first
+/// is `organizations`. Parameters such as `{id}` are not segments here.
 fn subject(operation: &'static Operation) -> &'static str {
     let mut segments = operation
         .path
@@ -367,8 +367,8 @@ impl OperationSchemas {
         entry
     }
 
-    /// Returns the name and the schema of each field of the input, and whether the field is
-    /// required.
+    /// Returns the name and the schema of each field of the operation's input, and whether the
+    /// field is required.
     fn fields(&self) -> impl Iterator<Item = (&String, &Value, bool)> {
         let fields = self.input["properties"].as_object().into_iter().flatten();
         fields.map(|(name, schema)| (name, schema, is_required(&self.input, name)))

@@ -87,7 +87,7 @@ pub struct Peer(pub IpAddr);
 pub struct OtherRoutes {
     /// Routes with the same processing as operations: CORS, limits and the 404 response.
     pub within: Vec<Router>,
-    /// Routes for browsers of every origin. They set their own CORS headers.
+    /// Routes for browsers of every origin. They set their CORS headers themselves.
     pub open: Vec<Router>,
     /// Decides how requests under hosts other than the public URL's are handled. Without a gate,
     /// they are handled like requests under the public URL's host.
@@ -343,8 +343,8 @@ pub(super) fn json(status: u16, body: String) -> Response {
         .into_response()
 }
 
-/// Adds `WWW-Authenticate` to a 401. The header contains the address for getting a token, and
-/// whether the request had an invalid token (RFC 6750, section 3).
+/// Adds `WWW-Authenticate` to a 401. The header tells the client where to get a token, and whether
+/// the request had an invalid token (RFC 6750, section 3).
 pub(super) fn with_challenge(
     mut response: Response,
     resource: Resource,

@@ -69,7 +69,7 @@ fn takes_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// The state that the checks of a message need.
+/// The state that is needed to authenticate a message.
 pub(super) struct MessageAuthentication {
     service: Arc<Service>,
     /// The origins whose pages may call the tools.
@@ -244,8 +244,8 @@ pub(super) async fn admit(
     response
 }
 
-/// Reads the body. Returns the request with the body, and the message. The protocol library's
-/// reader is not used, because it has no deadline and accepts duplicate keys.
+/// Reads the body. Returns the request with the body, and the message. The MCP library's reader is
+/// not used, because it has no deadline and accepts duplicate keys.
 async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadable> {
     let (mut parts, body) = request.into_parts();
     if parts.method != Method::POST {
@@ -283,8 +283,8 @@ async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unre
     if !essence.trim().eq_ignore_ascii_case("application/json") {
         return invalid_request("the content type must be application/json".into());
     }
-    // The protocol library refuses some values of `Content-Type` and `Accept` that clients send. So
-    // both headers are replaced by values that the library accepts.
+    // The MCP library refuses some values of `Content-Type` and `Accept` that clients send. So both
+    // headers are replaced by values that the library accepts.
     *kind = JSON;
     if takes_json(&parts.headers) {
         parts.headers.insert(ACCEPT, JSON_AND_EVENTS);

@@ -26,7 +26,7 @@ impl Catalogue {
         )
     }
 
-    /// Returns the tools of a selection that the caller has the permission to call.
+    /// Returns the tools of `selection` for which the caller has the permissions.
     pub(super) fn listed(
         &self,
         selection: &Selection,
@@ -69,7 +69,7 @@ pub fn describe_all(app: &App) -> Vec<Tool> {
         .collect()
 }
 
-/// Returns the names of all toolsets.
+/// Returns the names of all toolsets. A toolset is a group of tools.
 pub(super) fn toolsets(app: &App) -> BTreeSet<&'static str> {
     operations(app).map(|operation| operation.toolset).collect()
 }

@@ -8,8 +8,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// If an object has more fields than this and every field is an enum, the compact schema has one
-/// common enum.
+/// If an object has more fields than this number and every field is an enum, the compact schema has
+/// one enum for all fields.
 const MAX_SEPARATE_ENUMS: usize = 8;
 /// The keywords that a compact schema copies.
 const COPIED_KEYWORDS: [&str; 5] = ["type", "enum", "const", "default", "required"];
@@ -210,7 +210,8 @@ fn split_types(mut schema: Map<String, Value>) -> Map<String, Value> {
     };
     schema.remove("type");
     if schema.contains_key("anyOf") || schema.contains_key("oneOf") {
-        // The branches give the types, so the array of types is not needed.
+        // The branches of `anyOf` or `oneOf` contain the types, so the array of types is not
+        // needed.
         return schema;
     }
     let branches: Vec<Value> = types.iter().map(|kind| branch(&schema, kind)).collect();

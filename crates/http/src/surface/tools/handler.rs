@@ -1,4 +1,4 @@
-//! The responses to the requests of the tool protocol.
+//! The responses to MCP requests.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -26,7 +26,7 @@ use engine::error::{Error, Result};
 use engine::operation::Operation;
 use engine::pipeline::{self, Outcome, Payload, Request, Service};
 
-/// Handles one request of the protocol.
+/// Handles one MCP request.
 pub(super) struct Handler {
     service: Arc<Service>,
     catalogue: Arc<OnceLock<Catalogue>>,
@@ -190,7 +190,7 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Converts an outcome of the pipeline to a result of the protocol.
+/// Converts an outcome of the pipeline to an MCP result.
 fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<CallToolResult> {
     let Outcome {
         status,

@@ -1,4 +1,4 @@
-//! The tools at an address. `/mcp/read-only` has the tools that only read. The query parameter
+//! The tools at a URL. `/mcp/read-only` has the tools that only read. The query parameter
 //! `toolsets` selects groups of tools.
 
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use engine::app::App;
 use engine::error::{Error, Result};
 use engine::operation::{Effect, Operation};
 
-/// Returns the OAuth resource of an address of the tools. The query of the address does not change
-/// the resource.
+/// Returns the OAuth resource of the tools at a URL. The query of the URL does not change the
+/// resource.
 pub(super) fn resource(uri: &Uri) -> Resource {
     if uri.path() == READ_ONLY_PATH {
         Resource::McpReadOnly
@@ -21,7 +21,7 @@ pub(super) fn resource(uri: &Uri) -> Resource {
     }
 }
 
-/// The tools that can be called at an address.
+/// The tools that can be called at a URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Selection {
     reads_only: bool,
@@ -30,8 +30,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Parses an address. Returns 400 for an unknown toolset. The query parameter `toolsets` lists
-    /// toolsets, separated by commas, and may be repeated.
+    /// Parses the URL of a request. Returns 400 for an unknown toolset. The query parameter
+    /// `toolsets` lists toolsets, separated by commas, and may be repeated.
     pub(super) fn of(app: &App, uri: &Uri) -> Result<Self> {
         let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let lists: Vec<_> = query
