@@ -42,7 +42,7 @@ const PAGES_PER_KIND: usize = 2;
 const MAX_MILLISECONDS: f64 = 50.0;
 /// The maximum size of a page, in bytes.
 const MAX_BYTES: usize = 100 << 10;
-/// Pages to which no link leads. A person gets to them by a form or by typing an address.
+/// Pages to which no link leads. A person gets to them by a form or by typing a URL.
 const TYPED_PAGES: [&str; 6] = [
     "/console/search?query=flat",
     "/console/search?query=balcony+77",
@@ -164,8 +164,8 @@ impl Browser {
     }
 }
 
-/// Sets up a city, measures every page and prints the table. Returns whether all pages are within
-/// the limits of time and size.
+/// Sets up a city, measures every page and prints a table of the results. Returns whether all pages
+/// are within the limits of time and size.
 pub async fn sizes(binary: &Path, scratch: &Path, heading: &str) -> anyhow::Result<bool> {
     let server = Server::vestibule(binary, scratch)?;
     let city = City::on(&server, CITY_PROPERTIES).await?;
@@ -226,7 +226,7 @@ fn stay(number: u64) -> Value {
     json!({ "kind": STAY.0, "id": STAY.id(number), "data": data })
 }
 
-/// Returns the type of a page: its address without ids and without the values of the query.
+/// Returns the type of a page: its path without ids, and the names of its query parameters.
 fn page_kind(path: &str) -> String {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let parts = path.split('/').map(|part| {
@@ -308,7 +308,8 @@ async fn walk(
     Ok(measurements)
 }
 
-/// Returns the table, and whether all pages are within the limits of time and size.
+/// Returns a table of the measurements, and whether all pages are within the limits of time and
+/// size.
 fn table(heading: &str, measurements: &BTreeMap<String, PageMeasurement>) -> (String, bool) {
     let mut text =
         format!("{heading}\n\n| page | KiB | median | p95 | within |\n|---|---:|---:|---:|---|\n");

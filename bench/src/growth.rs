@@ -223,7 +223,7 @@ pub fn plot(curves: &[Curve]) -> String {
 }
 
 /// Adds the properties, steps and manuals with these numbers. The first five steps and manuals are
-/// assigned to the first property. Each later step and manual is assigned to a property of its own.
+/// assigned to the first property. Each later step and manual is assigned to a separate property.
 async fn add_objects(
     platform: &Client,
     client: &Client,

@@ -89,7 +89,7 @@ fn file_system<'t>(mounts: &'t str, path: &Path) -> Option<&'t str> {
         .map(|(_, kind)| kind)
 }
 
-/// Returns the heading of the table: the date, the machine and the plan.
+/// Returns the heading of the results table: the date, the machine and the plan.
 pub fn heading(scratch: &Path, plan: &str) -> anyhow::Result<String> {
     #[expect(
         clippy::disallowed_methods,

@@ -145,7 +145,7 @@ fn prepare(cli: &Cli) -> anyhow::Result<(PathBuf, PathBuf, TempDir)> {
     Ok((program, binary, scratch))
 }
 
-/// Makes the selected measurements. Returns the table.
+/// Makes the selected measurements. Returns the table of the results.
 async fn measure(cli: &Cli) -> anyhow::Result<String> {
     ensure!(
         !cfg!(debug_assertions),

@@ -18,8 +18,9 @@ use crate::rows::Rows;
 use crate::server::Server;
 use crate::setup;
 
-/// Numbers of connections that create objects, each with the minimum rate of the service, as a
-/// fraction of the yardstick's rate. `None` if there is no minimum.
+/// Numbers of connections that create objects, each with the minimum rate of the service as a
+/// fraction of the rate of the yardstick, a bare loop over the store. `None` if there is no
+/// minimum.
 const CREATE_CONNECTIONS: [(u32, Option<f64>); 2] = [(1, None), (64, Some(0.7))];
 /// The minimum rate of requests for a guest's view of a stay, as a fraction of the rate of a bare
 /// HTTP handler that sends the same bytes.
@@ -46,7 +47,7 @@ const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// The interval at which the memory of a server under load is read.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The number and length of the rounds.
+/// The number of rounds of each measurement, and the length of a round.
 pub struct Plan {
     rounds: usize,
     pub length: Duration,
@@ -100,16 +101,17 @@ pub fn median_after_warm_up(rounds: &[f64]) -> f64 {
     median(rounds.get(1..).unwrap_or_default())
 }
 
-/// The medians of the service and of the yardstick, in items per second or in milliseconds.
+/// The medians of the service and of the yardstick with which it is compared, in items per second
+/// or in milliseconds.
 pub struct Compared {
     /// The median of the service.
     pub ours: f64,
-    /// The median of the yardstick.
+    /// The median of the yardstick, such as a bare HTTP handler.
     pub yardstick: f64,
 }
 
 impl Compared {
-    /// Returns the line of the table that shows this comparison.
+    /// Returns the line of the results table that shows this comparison.
     pub fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
         let Self {
             ours,
@@ -370,8 +372,8 @@ impl Bench {
         ])
     }
 
-    /// Measures the service and the yardstick in turns, after a warm-up of each. `unit` is the unit
-    /// of the results.
+    /// Measures the service and the yardstick alternately, after a warm-up of each. `unit` is the
+    /// unit of the results.
     pub async fn compare(
         &self,
         what: &str,

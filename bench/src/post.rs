@@ -90,8 +90,8 @@ impl Poster {
     }
 }
 
-/// Posts the delivery in the job's file. Each line of standard input states how many posts to make.
-/// Returns when the input ends.
+/// Posts the delivery that the job file describes. Each line of standard input states how many
+/// posts to make. Returns when the input ends.
 pub async fn serve(job: &Path) -> anyhow::Result<()> {
     let Job {
         urls,

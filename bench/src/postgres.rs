@@ -76,7 +76,7 @@ commit;
 /// An SQL expression for the id of the organization with number `o`, for use in `STATEMENTS`.
 const ORGANIZATION_BY_NUMBER: &str =
     "cast('00000000-0000-4000-8000-' || lpad(to_hex(cast(:o as bigint)), 12, '0') as uuid)";
-/// The bits that the ids of all organizations with a number have in common.
+/// The bits that the ids built by `ORGANIZATION_BY_NUMBER` have in common.
 const ORGANIZATION_ID_BITS: (u64, u64) = (0x4000, 0x8000_0000_0000_0000);
 
 impl Bench {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// A line of the table.
+/// A line of the results table.
 #[derive(Debug)]
 pub struct Line {
     what: String,
@@ -17,8 +17,8 @@ pub struct Line {
 const NONE: &str = "–";
 
 impl Line {
-    /// Returns a line that compares a figure with a yardstick. A larger ratio is better. The target
-    /// is the minimum ratio.
+    /// Returns a line that compares a figure of the service with a figure of a yardstick. A larger
+    /// ratio is better. The target is the minimum ratio.
     #[must_use]
     pub fn ratio(
         what: String,

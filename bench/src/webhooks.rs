@@ -72,17 +72,17 @@ const FIRST_TENTH_TARGET: f64 = 0.8;
 /// The maximum resident memory of a service with a backlog, in MiB.
 const BACKLOG_MEMORY_TARGET: f64 = 150.0;
 
-/// Number of receivers besides the hanging one. The second number is used if this process may open
-/// fewer than `FILES` files.
+/// Number of receivers besides the hanging one, which never responds. The second number is used if
+/// this process may open fewer than `FILES` files.
 const TARGETS: (usize, usize) = (1_000, 200);
 /// A number of open files that is enough for a listener and two connections of each receiver, and
 /// for other purposes.
 const FILES: usize = 4_096;
 /// Events per second. The next event does not wait for the delivery of the previous one.
 const EVENTS_PER_SECOND: u32 = 250;
-/// Number of deliveries to the hanging receiver.
+/// Number of deliveries to the hanging receiver, which never responds.
 const HANGING_DELIVERIES: usize = 10_000;
-/// The maximum factor by which the hanging receiver may slow down deliveries to the others.
+/// The maximum factor by which a hanging receiver may slow down deliveries to the other receivers.
 const HANGING_TARGET: f64 = 1.5;
 /// Number of organizations that are set up at the same time.
 const MAX_CONCURRENT: usize = 16;
@@ -377,8 +377,8 @@ impl Bench {
         ])
     }
 
-    /// Measures how much longer deliveries take when one of many receivers hangs. The comparison is
-    /// with a server that has no hanging receiver.
+    /// Measures how much longer deliveries take when one of many receivers never responds. The
+    /// comparison is with a server that has no such receiver.
     async fn hanging(&self, identity: &Identity) -> anyhow::Result<Line> {
         let (normal, reduced) = TARGETS;
         let targets = if machine::open_files()? < FILES {

@@ -35,8 +35,8 @@ const STREAMS: u8 = 32;
 const STREAM_BYTES: usize = 2_000;
 /// The time within which the server's memory must fall after the attack.
 const MEMORY_DEADLINE: Duration = Duration::from_secs(10);
-/// How much more memory than before the attack the server may use at `MEMORY_DEADLINE`, in MiB. The
-/// C library does not return free pages between objects in use, so some more is permitted.
+/// How much more memory than before the attack the server may use at `MEMORY_DEADLINE`, in MiB.
+/// Some more is permitted, because the C library does not return free pages between objects in use.
 const MAX_MEMORY_RISE: f64 = 32.0;
 /// Number of steps of one stay to which files are uploaded.
 const STEPS: usize = 12;

@@ -82,7 +82,7 @@ fn main() -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Runs all selected scenarios. Returns the heading and the rows of the table.
+/// Runs all selected scenarios. Returns the heading and the rows of the results table.
 async fn run_scenarios(cli: &AttackCli) -> anyhow::Result<(String, Vec<Row>)> {
     let program = std::env::current_exe()?;
     let directory = program.parent().context("this program has no directory")?;

@@ -37,9 +37,9 @@ const MOVERS: usize = 4;
 const GUESTS: usize = 16;
 /// Maximum number of messages of a stay.
 const MAX_MESSAGES: usize = 200;
-/// Number of events that one sync causes for a hanging receiver.
+/// Number of events that one sync causes for a hanging receiver, which never responds.
 const EVENTS_PER_SYNC: usize = 500;
-/// Maximum number of events for a hanging receiver, of all syncs together.
+/// Maximum number of events for the hanging receiver, of all syncs together.
 const MAX_EVENTS: usize = 100_000;
 /// Number of deliveries in the log of a subscription that is deleted.
 const LOG_LENGTH: usize = 10_000;

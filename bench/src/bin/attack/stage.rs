@@ -90,7 +90,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// Runs the attack. Returns a description of the load for the table.
+    /// Runs the attack. Returns a description of its load, for the results table.
     async fn attack(self, stage: &mut Stage) -> anyhow::Result<String> {
         match self {
             Self::Nothing => {

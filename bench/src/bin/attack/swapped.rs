@@ -221,8 +221,8 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                 }
             }
         }
-        // The attacker sends the victim's key and body to the neighbour's organization. Then one
-        // member sends the same key to both organizations.
+        // The attacker sends the victim's idempotency key and body to the neighbour's organization.
+        // Then one member sends the same idempotency key to both organizations.
         let body = json!({ "nickname": last_write.key, "title": "Wi-Fi" }).to_string();
         let response = attacker
             .send(Method::POST, MANUALS, Some(&last_write.key), body.into())

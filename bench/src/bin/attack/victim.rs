@@ -24,7 +24,7 @@ const MAX_ROUNDS: usize = 400;
 /// The pause before a write is sent again with its idempotency key.
 const REPEAT_DELAY: Duration = Duration::from_millis(200);
 /// How long the victim repeats a write that got no response. The final check repeats a request for
-/// the same time.
+/// as long.
 const REPEAT_LIMIT: Duration = Duration::from_secs(60);
 /// The number of rounds from one reading of the server's memory to the next.
 const ROUNDS_PER_MEMORY_READING: u32 = 5;
@@ -170,7 +170,8 @@ impl Victim {
             .await
     }
 
-    /// Sends a write again with the same key until there is a response, then reads the object.
+    /// Sends a write again with the same idempotency key until there is a response, then reads the
+    /// created object.
     async fn write_and_read(&self, key: String) {
         let started = Instant::now();
         self.record().unanswered.insert(key.clone());
@@ -238,8 +239,8 @@ impl Victim {
     /// neighbour do not see each other's objects.
     pub async fn audit(&self, neighbour: &Organization) -> anyhow::Result<Verdict> {
         let mut verdict = Verdict::default();
-        // For a write without a response, only sending it again with its key shows whether it was
-        // applied.
+        // If a write got no response, only sending it again with its idempotency key shows whether
+        // it was applied.
         let unanswered = self.record().unanswered.clone();
         for key in unanswered {
             let response = self.final_response(|| self.write(&key)).await?;
