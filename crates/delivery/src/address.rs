@@ -30,8 +30,8 @@ const PRIVATE_ZONES: [&str; 10] = [
     "lan",
 ];
 
-/// IPv4 ranges that are not global unicast or that a cloud uses internally. Each has its first
-/// address and its prefix length.
+/// IPv4 ranges that are not global unicast or that a cloud uses internally. Each range is given by
+/// its first address and its prefix length.
 const RESERVED: [([u8; 4], u32); 18] = [
     ([0, 0, 0, 0], 8),        // this network
     ([10, 0, 0, 0], 8),       // private use
@@ -56,15 +56,17 @@ const RESERVED: [([u8; 4], u32); 18] = [
 /// The destination of a URL, as far as the URL's text shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// An address. URLs may write the same address in different ways.
+    /// An IP address. URLs may write the same address in different ways, such as `127.1` and
+    /// `127.0.0.1`.
     Address(IpAddr),
     /// A host name. Only a resolver can tell whether its addresses are private.
     Name(String),
-    /// A name that is private by its form, independent of its addresses.
+    /// A host name that is private by its form, such as `localhost`, whatever its addresses are.
     PrivateName(String),
 }
 
-/// Parses the URL of a subscription. Returns an error if its form is not acceptable.
+/// Parses the target URL of a subscription. Returns an error if the URL is not an absolute https
+/// URL, or has a username or password.
 pub(super) fn parse_target(text: &str) -> Result<Url, &'static str> {
     // The URL is stored exactly as the API client sent it, and every parser must read it in the
     // same way. This check therefore refuses characters that `Url` would silently drop or convert.
@@ -83,7 +85,8 @@ pub(super) fn parse_target(text: &str) -> Result<Url, &'static str> {
     Url::parse(text).map_err(|_| NOT_HTTPS)
 }
 
-/// Returns the destination of a URL, or the reason why it has none. Makes no network request.
+/// Returns the destination of a URL, or an error text if the URL has none. Makes no network
+/// request.
 pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
     match url.host() {
         Some(Host::Ipv4(ip)) => Ok(Destination::Address(ip.into())),

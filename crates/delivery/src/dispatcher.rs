@@ -32,8 +32,8 @@ use super::prepare::{self, SendDecision};
 use super::recorder::Recorder;
 use super::sender::{Message, Sender};
 
-/// How much longer a lease lasts than the time limit for a receiver's response. In this time the
-/// outcome is recorded.
+/// How much longer a lease lasts than the time limit for a receiver's response. The outcome is
+/// recorded in this additional time.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
 /// The longest wait between two searches for due deliveries. If another node stops, this node finds
 /// the deliveries of that node within this time after their leases expire.
@@ -55,7 +55,8 @@ struct DispatcherInner {
     sender: Sender,
     recorder: Recorder,
     limiter: Limiter,
-    /// The subscription whose deliveries were claimed last. The next search begins after it.
+    /// The subscription whose deliveries were claimed last. The next search begins with the
+    /// subscription after it.
     last: Mutex<Uuid>,
 }
 
@@ -297,7 +298,7 @@ impl Dispatcher {
         Ok(outcome)
     }
 
-    /// Returns the settlement to record for the outcome of an attempt.
+    /// Returns what to record after an attempt with this outcome.
     fn settlement(&self, outcome: AttemptOutcome) -> Settlement {
         match outcome {
             AttemptOutcome::Delivered => Settlement::Delivered,
@@ -322,8 +323,8 @@ impl ClaimingWork for Dispatcher {
     const CLAIMS_AT_END: bool = false;
 
     /// Claims as many due deliveries as there are free permits, and begins to send them. Returns
-    /// how long to wait until more deliveries may be due. If permits run out, `until_free` returns
-    /// when some are free again.
+    /// how long to wait until more deliveries may be due. If permits run out, the limiter's
+    /// `until_free` returns when some are free again.
     async fn begin_due(&self, sends: &mut JoinSet<()>) -> Duration {
         loop {
             let now = self.0.dependencies.clock.now();

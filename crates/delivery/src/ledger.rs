@@ -88,14 +88,14 @@ store::statements! {
         update webhook_delivery set leased_until = null where organization_id = ?1
         and id in (select id from expired)";
     /// Claims deliveries of an organization. Repeats the condition of `DUE`: if several nodes have
-    /// read the same row, only the first node claims it. The others skip a locked row. If they
+    /// read the same row, only the first node claims it. The other nodes skip a locked row. If they
     /// waited, two nodes that each wait for a row of the other would deadlock.
     CLAIM = "with free as (select id from webhook_delivery where organization_id = ?1
         and id = any(?4) and status = 'pending'
             and next_attempt_at <= ?2 and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?3 where organization_id = ?1
         and id in (select id from free) returning id";
-    /// The earliest due time after now among pending deliveries without a lease.
+    /// The earliest due time after `?1` among pending deliveries without a lease.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1
         order by next_attempt_at limit 1";
@@ -359,7 +359,8 @@ fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -
     })
 }
 
-/// Returns the due deliveries of a subscription for which there are permits.
+/// Acquires permits for the due deliveries of a subscription. Returns the deliveries that got a
+/// permit, or `None` if none did.
 fn due_with_permits(
     tx: &mut Transaction<'_>,
     limiter: &Limiter,

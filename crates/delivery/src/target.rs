@@ -67,8 +67,8 @@ impl Targets {
     /// Checks whether a URL may be the target of a subscription. The error message continues a
     /// sentence that begins with `targetUrl`.
     ///
-    /// Accepts a public name that cannot be resolved now, because each delivery checks the name
-    /// again.
+    /// Accepts a public host name that cannot be resolved now, because each delivery checks the
+    /// name again.
     pub async fn check(&self, url: &str) -> Result<(), String> {
         match destination(&parse_target(url)?)? {
             Destination::Address(ip) if self.allows(ip) => Ok(()),
