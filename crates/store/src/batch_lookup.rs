@@ -25,7 +25,7 @@ const WAITING: usize = 16_384;
 pub type Find<K, V, E> =
     dyn Fn(&mut Transaction<'_>, &[K]) -> Result<HashMap<K, V>, E> + Send + Sync;
 
-/// Look-ups that use the same [`Find`] function and are answered by common queries.
+/// Look-ups that use the same [`Find`] function. One query answers several of them.
 pub struct BatchLookup<K, V, E>(Arc<LookupInner<K, V, E>>);
 
 struct LookupInner<K, V, E> {

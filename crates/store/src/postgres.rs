@@ -329,7 +329,8 @@ impl Postgres {
         values
     }
 
-    /// Acquires the permits to use a connection: the share's permit first, then one of all shares.
+    /// Acquires the permits to use a connection: first a permit of the share, then one of the
+    /// permits for all work.
     async fn permits(
         &self,
         share: Share,
@@ -582,8 +583,8 @@ fn prepare_schema(
     })
 }
 
-/// Counts up now, and counts down when the guard is dropped. So the count stays right if the future
-/// with the guard is dropped early.
+/// A guard that adds one to a count when it is created, and subtracts one when it is dropped. So
+/// the count stays right if the future with the guard is dropped early.
 struct CountGuard<'c>(&'c AtomicUsize);
 
 impl<'c> CountGuard<'c> {

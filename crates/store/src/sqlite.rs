@@ -341,7 +341,8 @@ fn connect(path: &Path, is_reader: bool) -> Result<Connection> {
     connection.pragma_update(None, "query_only", is_reader)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    // SQLite stores the rollback data of savepoints in memory instead of a temporary file.
+    // With this setting, SQLite stores the rollback data of savepoints in memory instead of a
+    // temporary file.
     connection.pragma_update(None, "temp_store", "memory")?;
     rusqlite::vtab::array::load_module(&connection)?;
     // With this setting (query planner stability guarantee), a plan does not depend on parameter
@@ -500,8 +501,8 @@ fn in_savepoint(
         }
         OperationResult::RolledBack(answer) => {
             if answers.is_empty() {
-                // No operation precedes this one in the batch, so everything that it read is
-                // committed.
+                // No operation precedes this one in the batch, so everything that this operation
+                // read is committed.
                 answer(Ok(()));
             } else {
                 answers.push(answer);

@@ -114,7 +114,7 @@ impl rusqlite::ToSql for Value {
 
 /// Version of the binary format of jsonb. PostgreSQL expects this byte before the JSON text.
 const JSONB_VERSION: u8 = 1;
-/// 2000-01-01T00:00:00Z in microseconds since 1970. PostgreSQL counts time from then.
+/// 2000-01-01T00:00:00Z in microseconds since 1970. PostgreSQL counts time from this moment.
 const POSTGRES_EPOCH: i64 = 946_684_800_000_000;
 
 impl ToSql for Value {

@@ -307,9 +307,9 @@ impl Connection {
             let is_of_commit = index.is_some_and(|index: usize| is_commit(&messages[index]));
             let result = |answer: Result<Vec<Answer>, Failure>| {
                 answer.map_err(|failure| match failure.into() {
-                    // When Citus's coordinator does not know whether a worker has committed, it
-                    // also reports that the database is unavailable. After a commit, this error
-                    // therefore means an unknown outcome.
+                    // Citus's coordinator also reports an unavailable database if it does not know
+                    // whether a worker has committed. After a commit, this error therefore means an
+                    // unknown outcome.
                     Error::Unavailable(text) if is_of_commit => Error::Unknown(text),
                     error => error,
                 })
@@ -644,8 +644,8 @@ impl Answer {
 }
 
 /// Polls each request once, which sends it. So all requests are sent before the first answer is
-/// awaited. If a request fails before it is sent, the later ones are not sent either, because the
-/// server would run them without it.
+/// awaited. If a request fails before it is sent, the later requests are not sent either, because
+/// the server would run them without the failed one.
 async fn send_all(requests: &mut [Pin<Box<MaybeDone<Request<'_>>>>]) {
     poll_fn(|context| {
         for request in &mut *requests {

@@ -209,7 +209,7 @@ impl Link {
         } = self;
         drop(client);
         if !is_lost {
-            // If the server does not read this message, it notices the closed socket later.
+            // If the server does not read the closing message, it notices the closed socket later.
             drop(runtime.block_on(async { timeout(CLOSE_TIMEOUT, wire).await }));
         }
     }

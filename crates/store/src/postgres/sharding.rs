@@ -194,7 +194,7 @@ pub(super) fn distribute_tables(
     for statement in statements(link, until, sharding, &local)? {
         if let Err(failure) = link.run(until, &statement) {
             // If the rollback fails as well, the connection is lost. The server then rolls back
-            // without it.
+            // without this statement.
             drop(link.run(until, "rollback"));
             return Err(failure.into());
         }

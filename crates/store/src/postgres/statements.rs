@@ -95,7 +95,8 @@ impl Statements {
         }
     }
 
-    /// Returns a statement. Prepares it first if this connection has not used it before.
+    /// Returns a statement in the form in which this connection sends it. Prepares the statement
+    /// first if this connection has not used it before.
     pub(super) fn get(
         &mut self,
         link: &mut Link,
