@@ -74,8 +74,8 @@ pub(super) struct ProgressTracker {
     /// The space that the last response has reserved in the outbound buffer. If other responses of
     /// the same organization wait for space, the short timeout applies.
     reserved_space: Mutex<Weak<OutboundReservation>>,
-    /// Whether the connection has streams. Each stream has its own timeout, so the timeout of the
-    /// connection is twice as long.
+    /// Whether the connection has HTTP/2 streams. Each stream has a separate timeout, so the
+    /// timeout of the connection is twice as long.
     has_streams: AtomicBool,
 }
 

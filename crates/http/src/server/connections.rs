@@ -60,8 +60,8 @@ const MAX_BUFFER: usize = 64 << 10;
 /// prevent the C library from returning freed memory.
 const MAX_READ: usize = (8 << 10) - 1;
 /// The maximum number of header fields, and the maximum size of an HTTP/2 header list in bytes.
-/// Above them, the HTTP library responds with an empty 431. The surface has lower limits, and its
-/// 431 explains them.
+/// Above these limits, the HTTP library responds with an empty 431. The surface has lower limits,
+/// and its 431 explains them.
 const MAX_HEADERS: usize = 256;
 const MAX_HEADER_LIST: u32 = 64 << 10;
 /// The maximum number of bytes of an HTTP/2 stream that the server buffers until the client has
@@ -533,8 +533,8 @@ impl Activity {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// Waits until the connection has had no request in progress for `duration`. Only time after
-    /// `since` counts.
+    /// Waits until the connection has had no request in progress for `duration`. Ignores the time
+    /// before `since`.
     async fn until_idle_for(&self, duration: Duration, since: Option<Instant>) {
         loop {
             let now = Instant::now();

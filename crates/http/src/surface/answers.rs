@@ -1,5 +1,5 @@
-//! Responses with an `ETag`: 304 if the client already has the answer, and compressed forms from
-//! memory.
+//! Responses with an `ETag`. A client that already has the current answer gets 304. Compressed
+//! forms of answers come from memory.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

@@ -63,7 +63,7 @@ pub fn json(app: &'static App, surface: Surface, public_url: &str) -> String {
     format!("{:#}\n", document(app, surface, public_url))
 }
 
-/// Returns the OpenAPI document of an interface at a public address.
+/// Returns the OpenAPI document of an interface for a service at `public_url`.
 #[must_use]
 pub fn document(app: &'static App, surface: Surface, public_url: &str) -> Value {
     let annex = app.about.annex;

@@ -192,8 +192,8 @@ fn cors(origins: &[String]) -> Result<CorsLayer, String> {
         .expose_headers(EXPOSED_HEADERS))
 }
 
-/// Returns 404 for OPTIONS requests of other origins (rules: errors#requests, 12). The CORS layer
-/// would respond to every OPTIONS request with 200.
+/// Returns 404 for OPTIONS requests from origins that are not allowed (rules: errors#requests, 12).
+/// The CORS layer would respond to every OPTIONS request with 200.
 async fn refuse_foreign_preflight(
     app: &App,
     allowed: &[String],

@@ -204,7 +204,7 @@ fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<Call
         let mut error = take("/error").unwrap_or_default();
         if let Some(seconds) = retry_after {
             // A tool's result has no headers, so the value of `Retry-After` is a field of the
-            // details.
+            // error's details.
             error["details"]["retryAfterSeconds"] = seconds.into();
         }
         let advice = advice(&error);
@@ -220,7 +220,7 @@ fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<Call
 }
 
 /// Removes the fields of a result that are null, false or an empty list, to save tokens. The
-/// instructions explain to language models what a missing field means.
+/// instructions of the tool interface explain to language models what a missing field means.
 fn remove_empty(value: &mut Value) {
     match value {
         Value::Object(fields) => {

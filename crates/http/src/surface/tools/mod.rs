@@ -32,8 +32,8 @@ const READ_ONLY_PATH: &str = Resource::McpReadOnly.path();
 /// The maximum size of a message in bytes.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// Returns the routes of the tool interface. Browsers may call it from these origins and from the
-/// service's own origin.
+/// Returns the routes of the tool interface. Browsers may call it from the origins in `origins` and
+/// from the service's own origin.
 pub fn router(service: Arc<Service>, origins: &[String]) -> Router {
     // Sessions are disabled, so any node can respond to any request. The Host header is not
     // checked: that check protects servers without authentication against DNS rebinding. Here every
