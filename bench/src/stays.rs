@@ -24,7 +24,7 @@ use crate::setup;
 const STAYS: (u64, u64) = (1_000_000, 20_000);
 /// Number of stays in one sync.
 const STAYS_PER_SYNC: u64 = 5_000;
-/// The first page is also measured with this number of stays, as the basis of the comparison.
+/// Number of stays in the list whose first page is the basis of the comparison.
 const BASE_STAYS: u64 = 1_000;
 /// Number of properties to which the stays belong.
 const PROPERTIES: u64 = 1_000;
@@ -36,7 +36,7 @@ const SYNC_TARGET: f64 = 0.5;
 /// The maximum factors by which the first page and the last page of a million stays may be slower
 /// than the first page of a thousand stays.
 const PAGE_TARGETS: (f64, f64) = (1.5, 3.0);
-/// The organization's id, both in the service and in the bare rows.
+/// The organization's id, both in the service and in the rows of the bare inserts.
 const ORGANIZATION: Uuid = Uuid::from_u64_pair(0x4001, 0x8000_0000_0000_0001);
 const PATH: &str = "/api/v1/reservations";
 /// The schema for the rows of the bare inserts, inside the database of the service.
