@@ -396,8 +396,8 @@ struct Attempted {
     host: String,
 }
 
-/// Logs a failed attempt. If it was the delivery's last attempt, the level is warning, otherwise
-/// debug.
+/// Logs a failed attempt, at the level warning if it was the delivery's last attempt, otherwise at
+/// the level debug.
 fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutcome) {
     let Attempted {
         organization,

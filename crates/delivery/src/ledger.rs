@@ -172,7 +172,7 @@ pub(super) struct SubscriptionState {
 
 /// The deliveries of one subscription that were claimed in one search.
 pub(super) struct Batch {
-    /// The subscription that all of these deliveries belong to.
+    /// The subscription to which all of the `deliveries` belong.
     pub subscription_state: SubscriptionState,
     /// The deliveries, the oldest first.
     pub deliveries: Vec<ClaimedDelivery>,

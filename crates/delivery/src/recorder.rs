@@ -137,7 +137,8 @@ impl Recorder {
                     }
                     drop(permits);
                     if first_retry(&entries).is_some() {
-                        // The dispatcher does not know yet when this retry is due, so it is woken.
+                        // The dispatcher does not know yet when this retry is due, so wake the
+                        // dispatcher.
                         self.dependencies.due.notify_one();
                     }
                     return;

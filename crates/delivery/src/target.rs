@@ -92,7 +92,7 @@ impl Targets {
     }
 
     /// Parses a stored URL. Returns `None` if the URL's text alone shows that the target is not
-    /// permitted, for example because it is a private address. Makes no lookup.
+    /// permitted, for example because its host is a private address. Makes no lookup.
     #[must_use]
     pub fn address(&self, url: &str) -> Option<Url> {
         let url = parse_target(url).ok()?;
