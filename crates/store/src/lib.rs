@@ -353,7 +353,7 @@ impl Store {
         self.max_work.take_of_shares()
     }
 
-    /// Returns how many connections work now, and how many operations wait for one.
+    /// Returns how many connections work now, and how many operations wait for a connection.
     #[must_use]
     pub fn load(&self) -> Load {
         match &self.backend {

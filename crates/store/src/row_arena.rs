@@ -72,7 +72,7 @@ impl RowArena {
     }
 }
 
-/// A row of an arena.
+/// A row of the query's result in a [`RowArena`].
 pub(crate) struct ArenaRow {
     arena: Arc<RowArena>,
     first: usize,

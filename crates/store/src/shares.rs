@@ -30,7 +30,8 @@ impl Shares {
     }
 
     /// Reserves one connection for a share until the returned permit is dropped. If the share
-    /// already uses as many connections as it may, waits for one until `until` at the latest.
+    /// already uses as many connections as it may, waits for a free one, at the latest until
+    /// `until`.
     pub(crate) async fn hold(
         &self,
         share: Share,
