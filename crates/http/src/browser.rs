@@ -85,7 +85,8 @@ impl Referrer {
 }
 
 impl Policy {
-    /// Returns a policy with these directives about sources. Forms may only target this service.
+    /// Returns a policy in which `loads` are the directives about sources. Forms may only target
+    /// this service.
     #[must_use]
     pub fn new(loads: impl Into<String>, referrer: Referrer) -> Self {
         Self {

@@ -174,7 +174,8 @@ struct Open {
     of_address: HashMap<IpAddr, usize>,
 }
 
-/// The registration of an open connection. When dropped, it removes the connection from [`Open`].
+/// The registration of an open connection. Dropping this value removes the connection from
+/// [`Open`].
 struct ConnectionEntry {
     connections: Arc<Connections>,
     number: u64,
@@ -471,7 +472,7 @@ pub(super) struct Activity {
     is_aborted: AtomicBool,
 }
 
-/// Counts a request as in progress until dropped.
+/// Counts a request as in progress until this value is dropped.
 pub(super) struct RequestGuard(Arc<Activity>);
 
 impl Activity {
@@ -578,7 +579,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// Counts the body of a request as incomplete until dropped.
+/// Counts the body of a request as incomplete until this value is dropped.
 pub(super) struct IncompleteBody(Arc<Activity>);
 
 impl Drop for IncompleteBody {

@@ -166,7 +166,7 @@ pub fn router(
     ))
 }
 
-/// Marks the responses of these routes with their exemption.
+/// Marks the responses of `routes` with `exemption`.
 fn with_exemption(routes: Router, exemption: RouteExemption) -> Router {
     let mark = move |mut response: Response| async move {
         response.extensions_mut().insert(exemption);

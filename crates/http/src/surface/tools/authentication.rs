@@ -108,7 +108,7 @@ impl MessageAuthentication {
 struct Fault {
     code: ErrorCode,
     message: String,
-    /// The id of the message, or null if it is not readable.
+    /// The id of the message, or null if the id cannot be read.
     id: Value,
 }
 
