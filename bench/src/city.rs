@@ -453,8 +453,8 @@ fn rules(number: u64) -> Value {
     }
 }
 
-/// Creates the step with this number and assigns it. The content of a step depends only on its
-/// number.
+/// Creates the step with this number and assigns it to random tags, property groups, portals or
+/// properties, or to none. The content of a step depends only on its number.
 async fn step(
     client: Client,
     portals: Arc<BTreeMap<u64, Uuid>>,

@@ -138,8 +138,8 @@ fn rule(number: u64) -> Value {
     }
 }
 
-/// Creates the manual with this number and assigns it. The content of a manual depends only on its
-/// number.
+/// Creates the manual with this number and assigns it to random tags, property groups or
+/// properties, or to none. The content of a manual depends only on its number.
 async fn manual(client: Client, headings: Arc<[Uuid]>, number: u64) -> anyhow::Result<()> {
     let mut chance = RandomChoices::of(MANUAL, number);
     let heading = headings.get(usize::try_from(chance.below(HEADINGS))?);

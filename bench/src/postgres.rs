@@ -123,8 +123,8 @@ impl Bench {
         url: &str,
     ) -> anyhow::Result<Line> {
         let keys = Keys::default();
-        // The portals in the measured list have the first keys in their names. These keys are
-        // skipped, because names must be unique.
+        // The names of the portals in the measured list contain the first keys. Skip these keys,
+        // because the names of portals must be unique.
         for _ in 0..LIST_LENGTH {
             let _ = keys.next();
         }

@@ -23,7 +23,8 @@ const PORTALS: &str = "/api/v1/portals";
 const REFUSED_CLIENTS: usize = 6;
 /// Length of each refused body, in bytes.
 const BODY_LENGTH: usize = 590_000;
-/// Number of manuals in the list that is costly to read.
+/// Number of manuals in the costly list: the list of manuals, which is costly to read because each
+/// manual has the maximum length.
 const HEAVY_MANUALS: usize = 300;
 /// Number of clients that read the costly list at the same time.
 const READERS: usize = 20;
