@@ -67,7 +67,8 @@ pub struct CertificateRenewer {
 }
 
 impl CertificateRenewer {
-    /// Opens the folder, and loads the certificate that is stored there. Blocks the thread.
+    /// Opens the authority's folder, and loads the certificate that is stored in it. Blocks the
+    /// thread.
     pub(crate) fn open(
         settings: AcmeSettings,
         tls: Arc<Tls>,

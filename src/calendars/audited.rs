@@ -17,7 +17,8 @@ fn find_feed(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFe
     feed::find(context, id?).ok()
 }
 
-/// Describes the feed with the input's `id` for the audit log.
+/// Describes a feed for the audit log. The field `id` of the operation's input has the id of the
+/// feed.
 pub(super) fn audited_feed(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -36,7 +37,8 @@ pub(super) fn audited_feed(
         .map(Some)
 }
 
-/// Returns the audit log's target for the feed with the input's `id`.
+/// Returns a feed as the target of an audit entry. The field `id` of the operation's input has the
+/// id of the feed.
 pub(super) fn feed_target(context: &mut Context<'_, '_>, input: &Value) -> Target {
     let id = id(input, "id");
     let name = find_feed(context, id).map(|feed| feed.state.channel);

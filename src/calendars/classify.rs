@@ -18,7 +18,7 @@ pub(super) enum EventMeaning {
     Unclear,
 }
 
-/// Words that mark a booking, in the folded form that [`fold`] returns.
+/// Words that mark a booking, as [`fold`] returns them: in lower case and without accents.
 const BOOKED: [&str; 23] = [
     "reserved",
     "reservation",
@@ -45,7 +45,7 @@ const BOOKED: [&str; 23] = [
     "occupe",
 ];
 
-/// Words that mark a closure, in folded form.
+/// Words that mark a closure, in lower case and without accents.
 const BLOCKED: [&str; 27] = [
     "not available",
     "unavailable",
@@ -76,8 +76,8 @@ const BLOCKED: [&str; 27] = [
     "manutenzione",
 ];
 
-/// Words that can mean a booking or a closure, in folded form. For example, some sites write
-/// "closed" for their own bookings.
+/// Words that can mean a booking or a closure, in lower case and without accents. For example, some
+/// sites write "closed" for their own bookings.
 const CLOSED: [&str; 20] = [
     "closed",
     "cerrado",
@@ -101,7 +101,7 @@ const CLOSED: [&str; 20] = [
     "limpieza",
 ];
 
-/// The labels before a guest's name in a description, in folded form.
+/// The labels before a guest's name in a description, in lower case and without accents.
 const NAME_LABELS: [&str; 9] = [
     "guest",
     "guest name",
@@ -178,8 +178,8 @@ fn meaning_of_words(text: &str) -> Option<TextMeaning> {
     }
 }
 
-/// Folds a text and replaces punctuation by blanks. The result begins and ends with a blank, so
-/// that a search for ` word ` finds whole words.
+/// Converts a text to lower case without accents, and replaces punctuation by blanks. The result
+/// begins and ends with a blank, so that a search for ` word ` finds whole words.
 fn folded_words(text: &str) -> String {
     let words = fold(text).replace(|c: char| !c.is_alphanumeric(), " ");
     format!(" {} ", fold(&words))
@@ -226,7 +226,7 @@ fn name_in_description(description: &str) -> Option<String> {
 
 /// Returns the text if it looks like a person's name. The text must have at least `min_words`
 /// words, all of letters. Each word begins with a capital letter if its script has capitals. No
-/// word may be in the lists of words above.
+/// word may be in `BOOKED`, `BLOCKED` or `CLOSED`.
 fn person_name(text: &str, min_words: usize) -> Option<String> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();

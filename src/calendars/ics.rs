@@ -32,7 +32,7 @@ const SECONDS_OF_DAY: i64 = 86_400;
 /// A warning about an event that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct FeedWarning {
-    /// The event's UID; null where it has none.
+    /// The event's UID; null if the event has none.
     pub uid: Option<String>,
     /// The problem of the event.
     pub problem: String,

@@ -348,9 +348,9 @@ fn write_outcome(
     Ok((Some(view), context.take_wake_signals()))
 }
 
-/// Repairs feeds after a clock was ahead. Brings forward fetches that are planned too far in the
-/// future, and ends leases that end too far in the future. Returns whether more feeds may need this
-/// repair.
+/// Repairs feeds that a node wrote while its clock was ahead. Brings forward fetches that are
+/// planned too far in the future, and ends leases that end too far in the future. Returns whether
+/// more feeds may need this repair.
 pub(crate) fn repair_future_feeds(
     tx: &mut Transaction<'_>,
     interval: Duration,

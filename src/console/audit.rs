@@ -1,5 +1,5 @@
-//! The audit log, with a sentence for each entry. Other screens show the latest changes of a
-//! resource.
+//! The audit log, with a sentence for each entry. Also describes the latest changes of a resource,
+//! which the screen of the resource shows.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -74,8 +74,8 @@ fn change_of<'e>(entry: &'e AuditEntry, field: &str) -> Option<&'e Change> {
 }
 
 /// Returns whether the operation of an entry created its target. An operation such as `putMember`
-/// either creates or replaces its target. If it creates the target, the entry contains a change of
-/// the name from null.
+/// either creates or replaces its target. If the operation created the target, the entry lists a
+/// change of the field `name` from null.
 fn is_new(entry: &AuditEntry) -> bool {
     change_of(entry, "name")
         .is_some_and(|change| change.before.is_null() && !change.after.is_null())
@@ -115,7 +115,8 @@ pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]
 /// A change of a field, in words.
 struct DescribedChange {
     label: String,
-    /// The earlier value in words. `None` if `after` alone describes the change.
+    /// The earlier value in words. `None` if the log withholds the values, or if `after` is a count
+    /// of added and removed targets.
     before: Option<String>,
     after: String,
     /// Address of a page with details about the change. `None` if there is no such page.
@@ -413,7 +414,8 @@ fn count(list: &Value) -> u64 {
         .sum()
 }
 
-/// Returns the address of the screen that changes the assignments of a target.
+/// Returns the address of the screen that changes the assignments of the resource `target`. `to`
+/// names the tab of the screen, such as `tags`.
 fn assignments(request: &ConsoleRequest, target: &TargetView, to: &str) -> Option<String> {
     let word = match target.kind.as_str() {
         "portal" => "portals",
@@ -447,8 +449,8 @@ fn status_label(request: &ConsoleRequest, status: &str) -> String {
     )
 }
 
-/// Formats a value of a changed field in words. A text with an unknown meaning is returned as it
-/// is.
+/// Formats a value of a changed field in words. A text that is no known date, option or id is
+/// returned unchanged.
 fn plain(
     request: &ConsoleRequest,
     field: &str,

@@ -102,8 +102,8 @@ const BLACK_OR_WHITE: &str = "#ffffff #050505";
 pub struct ColourPair {
     pub label: &'static str,
     /// The name of the form field with the text colour. While the member types, the script
-    /// recomputes the contrast from that field. For text on a coloured background, this is
-    /// `BLACK_OR_WHITE` instead of a name.
+    /// recomputes the contrast from that field. For text on a coloured background, `inks` is
+    /// `BLACK_OR_WHITE` instead of a field name.
     pub inks: &'static str,
     /// The name of the form field with the background colour.
     pub ground_field: &'static str,
@@ -167,7 +167,7 @@ struct BrandingRow {
     name: String,
     nickname: String,
     is_default: bool,
-    /// The valid colours of the branding.
+    /// The branding's colours, without those that are not valid hex colours.
     colours: Vec<String>,
 }
 
@@ -314,7 +314,7 @@ fn preview(request: &ConsoleRequest) -> ScreenResponse<'_> {
             .next()
             .ok_or_else(ConsoleRefusal::missing)?;
         let mut typed = changed_values(request, &BRANDING)?;
-        // A text that is not stored yet has no id, so the preview gets the text itself.
+        // A new callout text is not stored yet and has no id, so the preview gets the text itself.
         if let Some(callout) = typed.remove("calloutMessageId") {
             typed.insert("calloutMessage".to_owned(), callout["text"].clone());
         }

@@ -346,8 +346,8 @@ fn refresh(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns whether the member may decide which calendar entries are bookings. A decision changes a
-/// record, which only members with access to all flats may do.
+/// Returns whether the member may decide which calendar entries are bookings. The decision changes
+/// a reservation, and only members with access to all flats may change records.
 fn may_decide(request: &ConsoleRequest) -> bool {
     request.manages_whole_organization() && request.may(DECIDE)
 }

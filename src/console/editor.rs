@@ -16,8 +16,8 @@ use super::screens::ScreenResponse;
 /// A kind of resource that has a form. The screen of the resource registers [`new`], [`create`],
 /// [`show`] and [`save`] as its pages.
 pub trait Editor: 'static {
-    /// The path of the list, relative to the console, such as `/portals`. The paths of the forms
-    /// begin with this path.
+    /// The path of the page that lists the resources, relative to the console, such as `/portals`.
+    /// The paths of the two forms begin with this path.
     const PATH: &'static str;
     /// The operations and the layout of the form.
     const RESOURCE: &'static Resource;

@@ -60,8 +60,8 @@ pub async fn first_steps(request: &ConsoleRequest) -> Vec<FirstStep> {
             is_done: is_previewed(request).await,
             way,
         };
-        // In the last step, the member sends the link to a guest. The member should see a preview
-        // before that.
+        // In the last step, the member sends a guest the link of the guest page. Before that, the
+        // member should see a preview of the page.
         steps.insert(steps.len().saturating_sub(1), preview);
     }
     steps

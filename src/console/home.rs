@@ -57,8 +57,9 @@ pub static SCREEN: Screen = Screen {
 
 /// Maximum number of rows in each list of this page.
 const MOST: usize = 6;
-/// Maximum number of stays that the page checks for arrivals. The check reads the time zone of each
-/// flat. If the guest arrives today or tomorrow, it also reads the guest's submission.
+/// Maximum number of stays that the page checks for arrivals. For each stay, the page reads the
+/// time zone of the flat. If the guest arrives today or tomorrow, the page also reads the guest's
+/// submission.
 const SCAN_LIMIT: usize = 8;
 /// `TITLES` is the maximum number of titles that the page checks for missing languages. `LANGUAGES`
 /// is the maximum number of languages that it checks.
@@ -78,11 +79,11 @@ struct ConsoleHome<'v> {
     /// Steps without a required setting. Each has its name, its problem, and the address of its
     /// page.
     lacking: Vec<(String, &'static str, Option<String>)>,
-    /// A sentence with the number of other steps that lack a setting, and the address of the list
-    /// of steps.
+    /// A sentence with the number of steps that lack a setting but are not in `lacking`, and the
+    /// address of the list of steps.
     lacking_more: Option<(String, Option<String>)>,
     /// Titles of steps or manuals that are missing in a language. Each entry has a sentence with
-    /// the language and the number, and the address of the list.
+    /// the language and the number of missing titles, and the address of the list of these titles.
     untranslated: Vec<(String, String)>,
     /// Whether the page shows submissions or arrivals.
     has_work: bool,

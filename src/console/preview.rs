@@ -29,7 +29,8 @@ pub struct PreviewForm {
 }
 
 impl PreviewForm {
-    /// Returns the preview form for a path. Returns `None` if the member may not create previews.
+    /// Returns a preview form that is sent to `path`. Returns `None` if the member may not create
+    /// previews.
     pub fn of(request: &ConsoleRequest, path: &str) -> Option<Self> {
         let languages = &request.signed_in.organization.settings.languages;
         let name = |tag: &String| (tag.clone(), own_name(tag).to_owned());
@@ -95,7 +96,8 @@ async fn redirect_to_preview(
         .create_as(CREATE_PORTAL_PREVIEW, arguments, &request.new_key())
         .await?;
     let url = link.url.as_str();
-    // The redirect uses the host that the browser used. That host can differ from the public host.
+    // The preview's link has the public host. The redirect has only the link's path, because the
+    // browser may have opened the console at another host.
     let path = url
         .find("/stay/")
         .map(|place| &url[place..])

@@ -20,7 +20,8 @@ pub struct ConsoleRefusal {
     pub retry_after: Option<u64>,
     /// Whether an earlier request with the same idempotency key is still being handled.
     pub is_in_flight: bool,
-    /// Whether the form was sent with the token of another session.
+    /// Whether the form contained the form token of another session. The form token prevents
+    /// cross-site request forgery.
     pub is_of_another_session: bool,
 }
 
@@ -179,7 +180,7 @@ impl FormAttempt {
         Self::with_messages(request, status, text)
     }
 
-    /// Returns this status and these messages. Finds out whether the form was sent after its
+    /// Builds the value from a status and messages. Reads from the submitted form whether its
     /// session had ended.
     pub fn with_messages(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {

@@ -73,7 +73,8 @@ pub struct ScreenPage {
     pub method: Method,
     /// The path, relative to the console. `{id}` stands for an id.
     pub path: &'static str,
-    /// The operations that the page needs. A GET page also needs the operation of its screen.
+    /// The operations that the page calls. Members who may not call them cannot use the page. A GET
+    /// page also needs the operation of its screen.
     pub needs: &'static [&'static str],
     /// Whether the page's form contains a file.
     pub takes_file: bool,
@@ -150,8 +151,8 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
         name: page.name,
         method: page.method.clone(),
         path: format!("{BASE}{}", page.path),
-        // For a form, the operation of its screen is not added. A member may be allowed to add to a
-        // list without being allowed to read the list.
+        // `Screen::needs` is the operation that reads the screen's list. A page that handles a form
+        // does not need it, because a member may be allowed to add to a list but not to read it.
         needs: screen
             .needs
             .iter()
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// From the operations of a form, the permission tests derive which members the form refuses.
+    /// The permission tests derive from the operations in `needs` which members a form must refuse.
     /// Two forms change nothing, so they name no write operation.
     #[test]
     fn every_form_except_two_names_a_write_operation() {

@@ -212,7 +212,8 @@ struct ShownStep {
     state: (&'static str, &'static str),
     is_shown: bool,
     is_open: bool,
-    /// Whether another system completes the step but has not reported any progress yet.
+    /// Whether the step is completed in a system outside Vestibule, and that system has not
+    /// reported any progress yet.
     is_elsewhere: bool,
     progress: Option<ShownProgress>,
     answers: Vec<AnswerLine>,

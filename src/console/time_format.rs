@@ -13,7 +13,7 @@ pub struct FormattedTime {
     pub text: String,
 }
 
-/// Formats a moment from an operation's answer. The words show the time in UTC.
+/// Formats a moment from an operation's answer. The text for members shows the time in UTC.
 pub fn of(request: &ConsoleRequest, at: Moment) -> FormattedTime {
     FormattedTime {
         iso: at.to_string(),
@@ -35,8 +35,8 @@ fn in_words(request: &ConsoleRequest, at: Timestamp) -> String {
     )
 }
 
-/// Formats a moment that an operation's answer contains as text. The words show the time in UTC. A
-/// text that cannot be parsed is shown as it is.
+/// Formats a moment that an operation's answer contains as text. The text for members shows the
+/// time in UTC. A text that cannot be parsed is shown as it is.
 pub fn timestamp(request: &ConsoleRequest, at: &str) -> FormattedTime {
     FormattedTime {
         iso: at.to_owned(),

@@ -414,9 +414,9 @@ fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
             .map(|version| version.take(&request.fields))
             .collect();
         if !request.may_write() {
-            // A form of another session saves nothing; the page shows it again. `was` becomes the
-            // text that this form showed when it was opened. So the next save still detects changes
-            // by other members.
+            // A form with the form token of another session saves nothing. The page shows the form
+            // again. `was` is copied from that form, so that the next save still detects changes by
+            // other members.
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)

@@ -70,8 +70,9 @@ impl DeviceConnector {
     }
 
     /// Sends a command to the connector. Fails with 502 if the connector refuses the command. Fails
-    /// with 503 for any other failure: the device may have carried out the command, and the caller
-    /// can safely send the command again with the same key.
+    /// with 503 for any other failure: the device may have carried out the command. The caller can
+    /// send the command again with the same idempotency key, and the connector should carry it out
+    /// only once.
     pub(super) async fn send(&self, order: &ConnectorRequest) -> Result<()> {
         let _slot = QueueSlot::take(&self.waiting, order.organization_id)?;
         let request = self.client.post(self.endpoint.clone()).json(order);

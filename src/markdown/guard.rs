@@ -86,8 +86,9 @@ impl EscapedPiece {
     }
 }
 
-/// A delimiter run that can begin formatting. `letters` is the number of letters in the text before
-/// it: a pair of runs is formatting only if a letter is between them.
+/// A delimiter run that can begin formatting. `letters` is the number of letters before the run.
+/// With this number, the escaper detects whether a pair of runs has a letter between them. A pair
+/// without letters is not formatting.
 struct Opener {
     piece: usize,
     delimiter: char,
@@ -99,7 +100,7 @@ struct Escaper<'g> {
     is_marked: &'g dyn Fn(&str) -> bool,
     pieces: Vec<EscapedPiece>,
     openers: Vec<Opener>,
-    /// The number of letters in the text that was added so far.
+    /// The number of letters in the text that the escaper has read so far.
     letters: usize,
     elements: Vec<String>,
 }
@@ -627,8 +628,8 @@ fn marker(text: &str) -> Option<Marker> {
     None
 }
 
-/// Returns whether the rest of a line consists of `#` characters, which follow a digit and a blank.
-/// Markdown would drop these characters at the end of a heading.
+/// Returns whether the rest of a line consists of `#` characters after a digit and a blank, as in
+/// `# Code 42 ##`. Markdown would drop these characters at the end of a heading.
 fn is_closing(line: &str, offset: usize) -> bool {
     line[offset..].trim_end().trim_start_matches('#').is_empty()
         && line[..offset].ends_with(' ')

@@ -252,15 +252,15 @@ struct TargetRow {
     id: String,
     name: String,
     is_assigned: bool,
-    /// Whether the box is ticked. If the member changed the box without saving, this is the changed
-    /// state. Otherwise it is whether the resource is assigned to the target.
+    /// Whether the box is ticked: the state that the member chose and has not saved yet, otherwise
+    /// whether the resource is assigned to the target.
     is_ticked: bool,
 }
 
 /// The filter of the targets on the page: the kind of target, the search text and the offset.
 struct TargetFilter {
-    /// The kind of target in the address. `None` stands for the first kind that the resource can be
-    /// assigned to.
+    /// The kind of target in the address of the page. `None` means the first kind of target that
+    /// the resource can be assigned to.
     to: Option<&'static str>,
     query: String,
     is_assigned_only: bool,
@@ -622,9 +622,9 @@ fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -
     arguments
 }
 
-/// Returns all matching rows, sorted by name, of the two lists that the console itself searches:
-/// the assigned targets, and the portals. Returns `None` for any other list, because its operation
-/// searches it and divides it into pages.
+/// Returns all matching rows, sorted by name, of the assigned targets or of the portals. The
+/// console itself searches these two lists and divides them into pages. Returns `None` for the
+/// lists of all flats, all groups and all tags, because their operations do both.
 async fn search_rows(
     request: &ConsoleRequest,
     target: AssignTarget,

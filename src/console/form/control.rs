@@ -79,7 +79,8 @@ pub struct Control {
     pub when: Option<String>,
     /// Address and label of a link to a page about this field.
     pub link: Option<(String, &'static str)>,
-    /// Label of the checkbox that deletes the stored value, if the form cannot show that value.
+    /// Label of the checkbox that deletes the stored value. `None` if the form shows the value,
+    /// because the member can then empty the field, or if the value must not be null.
     pub clear: Option<&'static str>,
     pub conflict: Option<Conflict>,
     /// Set for Markdown fields: the address that renders the typed text, and the rendered HTML.
@@ -257,7 +258,7 @@ impl FieldContext<'_> {
             add(words.forms.write_only.into());
             match spec.kind {
                 // These controls have an option that leaves the stored value unchanged. So their
-                // help text need not say how to keep it.
+                // help text need not explain how to leave it unchanged.
                 InputKind::Switch | InputKind::Choice(_) | InputKind::Reference(_) => {}
                 InputKind::Names(_)
                 | InputKind::Object(_)

@@ -38,8 +38,8 @@ pub fn permission(field: &Value) -> Option<Permission> {
 }
 
 /// Returns the section of the form that contains a field (`x-section`), and the position of the
-/// field in the section (`x-place`). In `resource!`, a field declares its section with `in` after
-/// the type of the sent value, for example `in contact`.
+/// field in the section (`x-place`). A field in `resource!` declares its section with `in`, as in
+/// `sent as Option<EmailAddress>, in contact`.
 pub fn place(field: &Value) -> Option<FormPlace> {
     Some(FormPlace {
         section: field[SECTION].as_str()?.to_owned(),

@@ -63,7 +63,8 @@ pub enum InputKind {
     Choices(Vec<String>),
     /// A list of texts. The form shows one text per line.
     Lines,
-    /// A list of texts. The form shows a checkbox for each known text.
+    /// A list of texts. The form shows a checkbox for each of these known texts, and a text area
+    /// for other texts.
     Names(&'static [&'static str]),
     /// A single line of text. The form suggests values with their labels. A stored value that is
     /// known appears as its label.
@@ -72,11 +73,11 @@ pub enum InputKind {
     Pairs,
     Colour,
     Date,
-    /// A row of the list that this operation returns.
+    /// The id of a row. The `String` is the id of the operation that lists the rows.
     Reference(String),
-    /// Several rows of the list that this operation returns.
+    /// The ids of several rows. The `String` is the id of the operation that lists the rows.
     References(String),
-    /// A text with this `sourceTable`. The field contains the id of the text.
+    /// The id of a text. The `String` is the `sourceTable` of the text.
     Text(String),
     Object(Vec<FieldSpec>),
     Objects(Vec<FieldSpec>),

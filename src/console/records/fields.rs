@@ -6,7 +6,8 @@ use crate::console::form::{FieldSpec, InputKind as Control, of_object};
 use crate::console::request::ConsoleRequest;
 use crate::records::RecordKind;
 
-/// The operations that list the targets to which an instruction can apply.
+/// The operations that list the flats, groups and tags to which a record of the kind `instruction`
+/// can apply.
 const PLACES: &str = "listProperties+listPropertyGroups+listTags";
 
 /// Returns the fields of a record kind that a form can change, including the custom fields of a
@@ -42,8 +43,8 @@ fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Field
         if let Some(list) = named.and_then(|reference| list_of(reference.to)) {
             spec.kind = match spec.kind {
                 Control::Lines | Control::References(_) => {
-                    // For this field an empty list means the same as null. So the form needs no
-                    // checkbox that makes the field null.
+                    // In a field that refers to several records, an empty list means the same as
+                    // null. So the form needs no checkbox that makes the field null.
                     spec.is_nullable = false;
                     Control::References(list.to_owned())
                 }

@@ -72,7 +72,7 @@ impl SentenceLanguage {
     }
 }
 
-/// The facts of a reason that has none.
+/// Empty facts, for a reason that has no facts.
 static NO_FACTS: DecidingFacts = DecidingFacts {
     nights: None,
     days: None,
@@ -103,8 +103,8 @@ fn sentence(
     filled(reason, text, language)
 }
 
-/// Returns a sentence about the change of a setting that would make a hidden item visible. `days`
-/// is a text with the dates of the stay.
+/// Returns a sentence that proposes the change of a setting after which guests would see a hidden
+/// item. `days` is a text with the dates of the stay.
 fn change_to_show(
     reason: &DecidingReason,
     language: SentenceLanguage,
@@ -117,8 +117,8 @@ fn change_to_show(
         "not_assigned" if kind == ExplainedKind::Steps => words.c_assign_step,
         key => words.change(key),
     };
-    // The guest would see the item if the setting had this value, which is that of the stay. An
-    // example is the number of nights.
+    // The value of the stay, such as its number of nights. The guest would see the item if the
+    // setting had this value.
     let value = match reason.key {
         "min_los" | "max_los" => facts.nights.map(|nights| words.nights.of(nights)),
         _ => facts.nights.or(facts.days).map(|number| number.to_string()),
@@ -210,8 +210,8 @@ impl StayExplanation {
         self.0.manuals.iter().collect()
     }
 
-    /// Returns a sentence about the values that the guest does not see. Returns `None` if the guest
-    /// sees all values.
+    /// Returns a sentence that lists which of Wi-Fi, door codes and wallet pass the guest does not
+    /// see. Returns `None` if the guest sees all of them.
     pub fn withheld(&self, request: &ConsoleRequest) -> Option<String> {
         let words = &request.texts.stays;
         let value = |withheld: &Withheld| match withheld.value {
@@ -324,8 +324,8 @@ fn category_of(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns a sentence about the change that would reverse the decision: show a hidden item, or hide
-/// a shown item.
+/// Returns a sentence that proposes a change of a setting. The change would show a hidden item, or
+/// hide a shown item.
 fn change(
     item: &ExplainedItem,
     language: SentenceLanguage,
@@ -471,7 +471,7 @@ struct ExplanationPage<'v> {
     frame: ConsoleFrame<'v>,
     path: String,
     portal: StayPortal,
-    /// A sentence that lists the values which the guest does not see.
+    /// A sentence that lists the values that the guest does not see, such as the door codes.
     withheld: Option<String>,
     tabs: Vec<(&'static str, usize, String, bool)>,
     of: &'static str,

@@ -71,7 +71,7 @@ pub const fn stay_status(
     }
 }
 
-/// Returns the label of the progress of a step that another system carries out, and the CSS class
+/// Returns the label of the progress that an outside system reports for a step, and the CSS class
 /// of the label.
 pub const fn progress_status(
     words: &ConsoleSubmissionsWords,

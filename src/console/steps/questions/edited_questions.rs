@@ -52,8 +52,8 @@ pub struct EditedQuestion {
     /// Whether the member chose the stored version of a question in conflict. `None` if the
     /// question is not in conflict.
     pub is_theirs: Option<bool>,
-    /// Set if one member changed the question and another member removed it. There are then no two
-    /// versions from which to choose.
+    /// Set if one member changed the question and another member removed it. The member cannot
+    /// choose a version then, because only one version exists.
     pub conflict: Option<RemoteChange>,
 }
 
@@ -244,7 +244,8 @@ impl EditedQuestion {
                 for (place, option) in question.options.iter_mut().enumerate() {
                     let name = format!("{name}.o{place}");
                     // The service creates the two options of a yes/no question when it stores the
-                    // question. A form that was opened earlier does not contain their flags.
+                    // question. A form that was opened before that does not contain the flags, so
+                    // the stored flags stay.
                     if of(&name, "key").is_some() {
                         option.is_flagged = of(&name, "flagged").is_some();
                     }
