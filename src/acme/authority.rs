@@ -18,8 +18,9 @@ use super::AcmeSettings;
 use super::client::AcmeHttpClient;
 use super::folder::CertificateFolder;
 
-/// The pauses between requests for the state of an order, and a time limit. The limit applies once
-/// to the checks of the host names, and once to the issue of the certificate.
+/// The pauses between requests for the state of an order, and a time limit. The time limit applies
+/// to two waits: the first for the checks of the host names, the second for the issue of the
+/// certificate.
 const POLLING: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
     .backoff(1.5)

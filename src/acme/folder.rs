@@ -97,7 +97,7 @@ pub(crate) fn stored_certificate(
     read(&authority_folder(folder, directory).join(CERTIFICATE))
 }
 
-/// Reads a file; `None` if there is none.
+/// Reads a file; `None` if the file does not exist.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -42,7 +42,7 @@ pub(crate) struct AcmeSettings {
     pub(crate) names: Vec<String>,
     /// The address at which the authority may write to the operator.
     pub(crate) email: Option<String>,
-    /// The address of the authority's directory.
+    /// The address of the authority's ACME directory.
     pub(crate) directory: String,
     /// A PEM file with certificate authorities to trust for connections to the directory, in
     /// addition to those of the system.

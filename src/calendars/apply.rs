@@ -34,7 +34,7 @@ pub(super) enum FetchOutcome {
     /// The calendar has changed since the last fetch.
     Calendar {
         content: FeedContent,
-        /// The `ETag` of the new version, for the next fetch.
+        /// The `ETag` of the new version of the calendar. The next fetch sends it.
         etag: Option<String>,
     },
 }
@@ -59,7 +59,7 @@ impl Clock {
         })
     }
 
-    /// Returns whether a stay with this first day has begun.
+    /// Returns whether a stay that begins on the day `check_in` has begun.
     fn is_past(&self, check_in: Date) -> bool {
         let start = check_in.to_datetime(self.check_in_time);
         self.zone

@@ -161,8 +161,8 @@ enum TextMeaning {
     Unclear,
 }
 
-/// Returns the meaning of the words of a text. Returns `None` if the text contains no word of the
-/// lists.
+/// Returns the meaning of the words of a text. Returns `None` if the text contains no word of
+/// `BOOKED`, `BLOCKED` or `CLOSED`.
 fn meaning_of_words(text: &str) -> Option<TextMeaning> {
     let words = folded_words(text);
     let has = |list: &[&str]| list.iter().any(|word| words.contains(&format!(" {word} ")));

@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 const MAX_EVENTS: usize = 5_000;
 /// Maximum number of warnings about a file.
 pub(super) const MAX_WARNINGS: usize = 20;
-/// Maximum number of characters of a text. The rest is ignored.
+/// Maximum number of characters of an event's text, such as its summary. The parser ignores the
+/// rest.
 const MAX_TEXT_CHARS: usize = 5_000;
 /// Maximum number of characters of a UID in a warning.
 const MAX_UID_CHARS: usize = 200;

@@ -57,7 +57,7 @@ pub async fn waivers<'a>(
 }
 
 /// Returns the answers as lines, and whether the page omits some of them. The label of an answer to
-/// a question is the question's text. The label of any other value is that of its field.
+/// a question is the question's text. Any other value has the label of its field.
 pub fn answer_lines(
     request: &ConsoleRequest,
     answers: &Value,

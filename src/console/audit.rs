@@ -68,7 +68,7 @@ const ASSIGNED: [(&str, &str); 4] = [
     ("portalSettingsIds", "portals"),
 ];
 
-/// Returns the change of this field, if the entry contains one.
+/// Returns the change of the field `field`, if the entry contains one.
 fn change_of<'e>(entry: &'e AuditEntry, field: &str) -> Option<&'e Change> {
     entry.changes.iter().find(|change| change.field == field)
 }
@@ -335,8 +335,8 @@ async fn stays_of(
     found.unwrap_or_default().into_iter().map(named).collect()
 }
 
-/// Returns the label of a field. The label of a field for one language is the name of the language,
-/// in that language.
+/// Returns the label of a field. A field such as `title.es` has the text of one language; its label
+/// contains the language's own name, such as `Español`.
 fn called(request: &ConsoleRequest, entry: &AuditEntry, field: &str) -> String {
     match field.split_once('.') {
         Some((name, language)) => format!(

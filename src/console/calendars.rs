@@ -75,7 +75,8 @@ fn failure(request: &ConsoleRequest, feed: &CalendarFeed) -> Option<String> {
         .last_error_code
         .and_then(|code| request.texts.calendars.failure(code));
     Some(match known {
-        // The feed's own message has details, such as an HTTP status, but exists only in English.
+        // The message in `last_error` has details, such as an HTTP status, but exists only in
+        // English.
         Some(_) if request.language == "en" => error.clone(),
         Some(known) => known.to_owned(),
         None => error.clone(),

@@ -73,8 +73,8 @@ impl StayCharges {
     }
 }
 
-/// Returns the names of records, by the id of the record. Returns no names if `is_wanted` is false,
-/// or if the member may not read these records.
+/// Calls the list operation `list` and returns the names of its records, by the id of the record.
+/// Returns no names if `is_wanted` is false, or if the member may not call the operation.
 async fn names(request: &ConsoleRequest, list: &str, is_wanted: bool) -> HashMap<Uuid, String> {
     if !is_wanted || !request.may(list) {
         return HashMap::new();

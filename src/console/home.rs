@@ -194,8 +194,8 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
     if !request.may(stays::LIST) {
         return Ok(None);
     }
-    // Time zones differ by up to 26 hours. So these dates include every day that is today or
-    // tomorrow anywhere.
+    // Time zones differ by up to 26 hours. So the days from `first` to `last` include every day
+    // that is today or tomorrow anywhere.
     let now = request.service.clock.now();
     let (first, last) = (
         time_format::day_at(now, -12),
@@ -209,8 +209,8 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
         return Ok(None);
     };
     let mut coming = answer.data;
-    // The page checks only the first stays of this list. So stays whose check-in is before today in
-    // UTC come last.
+    // The page checks only the first [`SCAN_LIMIT`] stays. A check-in before today in UTC is today
+    // only in the westernmost time zones, so these stays come last.
     let today = time_format::today(request).to_string();
     coming.sort_by(|one, other| {
         (one.check_in < today, &one.check_in, one.id).cmp(&(

@@ -30,8 +30,8 @@ use super::screens::{SCREENS, Screen, ScreenPage};
 use super::{frame, reply, returned_form};
 use crate::people;
 
-/// Limits of a member's form. They allow the longest text even if each character needs three bytes.
-/// A larger form is refused as a whole.
+/// Limits of a member's form. They allow the longest text of any field, even if each character
+/// needs three bytes. A larger form is refused as a whole.
 const BOUNDS: FormLimits = FormLimits {
     bytes: 1 << 20,
     fields: 5_000,

@@ -95,7 +95,7 @@ struct SearchPage<'v> {
 }
 
 /// Returns the name of a result. For a stay, the search operation returns a name that ends with the
-/// day of arrival. That day is formatted for the member's language.
+/// day of arrival. This function formats that day in the member's language.
 fn called(request: &ConsoleRequest, found: &FoundRow) -> String {
     match found
         .name
@@ -109,7 +109,7 @@ fn called(request: &ConsoleRequest, found: &FoundRow) -> String {
 
 fn place(request: &ConsoleRequest, page: Option<&str>, found: &FoundRow) -> Option<String> {
     if found.found_type == FoundType::Property {
-        // A flat has no page, so the link leads to its stays.
+        // The link of a flat leads to the list of the flat's stays.
         let id = found.id.to_string();
         let query = [("flat", found.name.as_str()), ("propertyId", id.as_str())];
         return request

@@ -140,7 +140,7 @@ struct TextList<'v> {
     empty_link: Option<(&'static str, String)>,
 }
 
-/// Returns the names of the resources, by the id of the resource.
+/// Returns the names of the resources that `source` describes, by the id of the resource.
 async fn names(
     request: &ConsoleRequest,
     source: &TextSource,

@@ -57,7 +57,7 @@ impl DeviceConnector {
             .user_agent(USER_AGENT)
             .default_headers(headers)
             .timeout(DEADLINE)
-            // Redirects are off, so that the key is sent only to this address.
+            // Redirects are off, so that the bearer token is sent only to `endpoint`.
             .redirect(Policy::none())
             .no_proxy()
             .build()
@@ -108,8 +108,8 @@ fn outcome_unknown(cause: &str) -> Error {
     ))
 }
 
-/// A slot for a command of an organization that waits for the connector. Dropping the slot frees
-/// it.
+/// A slot for one command that waits for the connector. An organization has [`MAX_WAITING`] slots.
+/// Dropping the slot frees it.
 struct QueueSlot {
     waiting: WaitingCommands,
     organization: Uuid,

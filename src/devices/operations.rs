@@ -39,7 +39,8 @@ struct SetDeviceTemperature {
 struct SetDeviceMode {
     /// Id of the thermostat.
     id: Uuid,
-    /// Mode that the thermostat is set to: off, heating, cooling, or as needed.
+    /// Mode that the thermostat is set to: `off`, `heat`, `cool`, or `auto` to heat or cool as
+    /// needed.
     mode: Mode,
 }
 

@@ -406,8 +406,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a delimiter run, and pairs it with an earlier run if it ends formatting. Returns the
-    /// number of bytes that were read.
+    /// Adds a delimiter run. If the run ends formatting, pairs it with the earlier run that begins
+    /// the formatting. Returns the number of bytes that were read.
     fn run(&mut self, line: &str, offset: usize, delimiter: char) -> usize {
         let rest = &line[offset..];
         let count = rest.len() - rest.trim_start_matches(delimiter).len();
@@ -592,7 +592,7 @@ struct Marker {
     /// The length of the marker without the blanks after it.
     width: usize,
     is_item: bool,
-    /// Whether the item has a number.
+    /// Whether the marker belongs to a numbered list item, such as `1.`.
     is_counted: bool,
     is_heading: bool,
 }

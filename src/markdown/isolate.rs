@@ -195,8 +195,8 @@ fn code(text: &str, run: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// Returns how many of the first pieces belong to one number. The pieces of a number have no
-/// letters, and one blank separates each from the next.
+/// Returns how many pieces at the beginning of `pieces` form one number, such as the three pieces
+/// of `600 123 456`. These pieces have no letters, and one blank separates each from the next.
 fn groups_from(text: &str, pieces: &[Range<usize>]) -> usize {
     let is_group = |piece: &Range<usize>| {
         let group = &text[piece.clone()];

@@ -46,7 +46,8 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options
 });
 
-/// The sanitizer. Linked sites get no referrer and no access to the portal's window.
+/// The sanitizer. It sets the attribute `rel` of links, so that linked sites get no referrer and no
+/// access to the portal's window.
 static SAFE: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let mut builder = Builder::default();
     builder

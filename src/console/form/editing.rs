@@ -89,8 +89,8 @@ pub(super) fn form_fields<'s>(
     })
 }
 
-/// Returns the fields in the form that changes a resource. Each field also has what [`laid_out`]
-/// adds.
+/// Returns the fields in the form that changes a resource. Each field also has its known names
+/// ([`laid_out`]).
 fn shown_specs(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -106,8 +106,9 @@ fn shown_specs(
         .collect())
 }
 
-/// Adds to a field what its schema does not state: the known names, and whether `base` has a value
-/// that the read operation omits. `base` has the values of the resource.
+/// Adds two facts to a field that its schema does not state. They are the known names, and whether
+/// the form can show the value although the read operation omits it, because `base` has it. `base`
+/// has the values of the resource.
 fn laid_out(
     request: &ConsoleRequest,
     mut spec: FieldSpec,

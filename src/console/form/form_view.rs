@@ -19,8 +19,8 @@ use crate::console::refusal::ConsoleRefusal;
 use crate::console::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::words::fill as fill_in;
 
-/// Maximum number of characters of the other member's version that the form shows. No text is
-/// longer, so no version is cut.
+/// Maximum number of characters that the form shows of a value that another member saved. No text
+/// is longer, so no value is cut.
 const LONGEST: usize = 6_000;
 
 /// The stored state of a resource, as operations return it.

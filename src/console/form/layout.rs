@@ -31,7 +31,8 @@ pub struct RuleLayout {
     pub field: &'static str,
     /// The field that lists the names to which rules can apply.
     pub list: &'static str,
-    /// Returns a sentence that describes the rule of a name.
+    /// Returns a sentence that describes the rule for a name, such as which guests must fill in the
+    /// guest field `phone`.
     pub describe: fn(&ConsoleWords, &str, &str, &Map<String, Value>) -> String,
 }
 
@@ -107,7 +108,8 @@ impl Layout {
 }
 
 /// Arranges fields in lines. `lines` has the names of the fields in each line. Each field without a
-/// line gets a separate line at the end. The parts of an object are sorted in the same order.
+/// line gets a separate line at the end. The parts of a field that is an object are sorted in the
+/// order of `lines`.
 pub fn in_lines(mut specs: Vec<FieldSpec>, lines: &[&[&str]]) -> Vec<Vec<FieldSpec>> {
     let mut take = |name: &&str| {
         specs

@@ -66,8 +66,8 @@ pub enum InputKind {
     /// A list of texts. The form shows a checkbox for each of these known texts, and a text area
     /// for other texts.
     Names(&'static [&'static str]),
-    /// A single line of text. The form suggests values with their labels. A stored value that is
-    /// known appears as its label.
+    /// A single line of text. The form suggests values with their labels. If the stored value is
+    /// one of the suggested values, the form shows its label.
     Suggested(Vec<(String, String)>),
     /// An object with texts. The form shows one `name: text` per line.
     Pairs,

@@ -217,7 +217,7 @@ mod tests {
                 &mut BTreeSet::new(),
             );
         }
-        // Fields that are not inputs. The audit log shows them.
+        // Fields that no input contains, but that the audit log shows.
         let reported = [
             "status",
             "by",

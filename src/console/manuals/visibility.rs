@@ -168,8 +168,8 @@ fn rule_in(
     )
 }
 
-/// The rules at the moment when the member opened the form, and the time of their last change
-/// before that.
+/// The rules as the form showed them when the member opened it, and the `updatedAt` of the manual
+/// at that moment.
 struct OpenedRules {
     rules: Vec<Value>,
     updated_at: String,

@@ -27,7 +27,8 @@ use crate::page::dates_in;
 use crate::scopes::TargetKind;
 use crate::words::{fill, own_name};
 
-/// Appends to `reason` a sentence for each text that the guest does not see.
+/// Appends to `reason` a sentence for each text that guests do not see because a placeholder in the
+/// text has no value.
 fn append_hidden(hidden: &[HiddenText], reason: &mut String, words: &ConsoleWords) {
     for HiddenText { placeholder, .. } in hidden {
         let name = format!("{{{{{placeholder}}}}}");
@@ -51,8 +52,8 @@ impl SentenceLanguage {
         }
     }
 
-    /// Returns a text that says how many days before check-in the stay was booked. A booking after
-    /// the check-in day counts as a booking on that day.
+    /// Returns a text that says how many days before check-in the stay was booked. The text is the
+    /// same for a booking on the check-in day and for a later booking.
     fn booked(self, days: i64) -> String {
         let words = &self.words.stays;
         if days > 0 {

@@ -213,7 +213,8 @@ mod tests {
     use super::*;
     use crate::app::app;
 
-    /// Collects the names of the rules that the files in a folder use.
+    /// Collects the names of rules, such as `ages_turned`, that the files in a folder pass to
+    /// `Reason::rule`.
     fn named(folder: &Path, names: &mut Vec<String>) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();

@@ -253,8 +253,8 @@ impl EditedQuestion {
             }
             Some(question)
         };
-        // After a merge, a form can contain the questions of two members. Each of them can have the
-        // maximum number.
+        // After a merge, a form can contain the questions of two members, and each member can have
+        // added the maximum number of questions.
         (0..2 * MOST).filter_map(one).collect()
     }
 

@@ -735,8 +735,8 @@ async fn written(
     }
 }
 
-/// Reads the step again after its list of questions was saved. Assigns the ids and keys that the
-/// service stored to the questions of the form.
+/// Reads the step again after its list of questions was saved. Copies the stored ids and keys into
+/// the questions of the form.
 async fn followed(
     request: &ConsoleRequest,
     saved: StoredResource,
