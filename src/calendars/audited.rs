@@ -1,5 +1,5 @@
-//! Descriptions of calendar feeds for the audit log. They contain only the host of the address,
-//! because the rest is a secret.
+//! Descriptions of calendar feeds for the audit log. The descriptions contain only the scheme and
+//! the host of the calendar's URL, because the rest of the URL is a secret.
 
 use engine::audit::{AuditedObject, Target, id};
 use engine::context::Context;

@@ -63,7 +63,7 @@ impl FetchError {
     }
 
     fn of(error: reqwest::Error) -> Self {
-        // The error would contain the address, which is a secret.
+        // The message of the error contains the URL of the calendar, which is a secret.
         let error = error.without_url();
         if is_private(&error) {
             return Self::private();

@@ -19,8 +19,8 @@ const MAX_MISSED: u32 = 2;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct StoredEvent {
-    /// The hash of the event's content. The content itself is not stored, because it has data of
-    /// guests.
+    /// The hash of the event's content. The content itself is not stored, because it contains
+    /// personal data of guests.
     pub fingerprint: String,
     /// Number of consecutive successful fetches in which the event was missing.
     pub missed: u32,

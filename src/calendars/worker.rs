@@ -170,8 +170,8 @@ impl CalendarFetcher {
         )))
     }
 
-    /// Fetches a claimed feed and applies its changes. Returns the new state of the feed, or `None`
-    /// if the feed was deleted or the lease has ended.
+    /// Fetches a claimed feed and applies the events of the calendar. Returns the new state of the
+    /// feed, or `None` if the feed was deleted or the lease has ended.
     async fn carry_out(
         &self,
         service: &Arc<Service>,

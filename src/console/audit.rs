@@ -43,15 +43,15 @@ const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
 /// The screen of a resource shows at most `LATEST` of the last `SCAN_LIMIT` entries about the
-/// resource. It omits entries of the operation `LOOKING`, which creates previews, because a preview
-/// changes nothing.
+/// resource. The screen omits entries of the operation `LOOKING`, which creates previews, because a
+/// preview changes nothing.
 const LATEST: usize = 5;
 const SCAN_LIMIT: usize = 20;
 const LOOKING: &str = "createPortalPreview";
 /// Operations that delete a resource. A deleted resource has no page, so its entry has no link.
 const DELETING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
-/// The type of a target that is a stay. The log does not contain the names of stays, because they
-/// contain the names of guests.
+/// The type of a target that is a stay. The log does not contain the name of a stay, because that
+/// name contains the guest's name.
 const STAY: &str = "reservation";
 /// Fields that contain ids, each with the operation that lists the names for these ids. For other
 /// fields with ids, the schema names the operation (`x-choices-from`).
@@ -308,9 +308,9 @@ impl AuditNames {
     }
 }
 
-/// Reads the names of those targets that are stays, by the id of the stay. The log itself has no
-/// names of stays, because they contain the names of guests. Omits stays that the member cannot
-/// access.
+/// Reads the names of those targets that are stays, by the id of the stay. The log itself does not
+/// contain the name of a stay, because that name contains the guest's name. Omits stays that the
+/// member cannot access.
 async fn stays_of(
     request: &ConsoleRequest,
     targets: impl Iterator<Item = &TargetView>,

@@ -226,7 +226,7 @@ struct CategoryPage<'v> {
     /// The title that the form showed when the member opened it.
     was: String,
     /// The title that another member has saved since the form was opened. `None` if no other member
-    /// has changed it.
+    /// has changed the title.
     theirs: Option<String>,
     /// Address of the page that edits the title in all languages.
     languages: Option<String>,
@@ -240,8 +240,8 @@ struct CategoryPage<'v> {
 #[derive(Default)]
 struct CategoryExtras<'v> {
     typed: Option<&'v str>,
-    /// The title that the form showed when the member opened it. `None` means that it showed the
-    /// stored title.
+    /// The title that the form showed when the member opened it. `None` means that the form showed
+    /// the stored title.
     was: Option<&'v str>,
     theirs: Option<String>,
     note: Option<&'static str>,

@@ -19,7 +19,7 @@ const MOST: usize = 500;
 const OFFERED: usize = 20;
 
 /// The fields of a flat that the console uses. The JSON of a flat can have more fields, which the
-/// platform defines. They are not parsed.
+/// platform defines and the console does not parse.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatSummary {
@@ -69,8 +69,8 @@ pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     )
 }
 
-/// The filter of a list by a flat. The member types the name of the flat, or follows a link with
-/// its id.
+/// The filter of a list by a flat. The member types the name of the flat, or follows a link that
+/// contains the id of the flat.
 #[derive(Default)]
 pub struct FlatFilter {
     /// Whether the member may search flats.

@@ -30,7 +30,7 @@ pub static SCREEN: Screen = Screen {
     )],
 };
 
-/// A completed action. The page that is shown next confirms it.
+/// An action that a form has completed. The next page that the member sees confirms the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum CompletedAction {
@@ -290,8 +290,8 @@ fn choose_language(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns whether a text has the form of a path below the console. It begins with a slash and
-/// contains only letters, digits, slashes and hyphens.
+/// Returns whether a text has the form of a path below the console. Such a path begins with a slash
+/// and contains only letters, digits, slashes and hyphens.
 fn is_path(text: &str) -> bool {
     text.starts_with('/')
         && text.len() <= 500

@@ -209,8 +209,8 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
         return Ok(None);
     };
     let mut coming = answer.data;
-    // The page checks only the first [`SCAN_LIMIT`] stays. A check-in before today in UTC is today
-    // only in the westernmost time zones, so these stays come last.
+    // The page checks only the first [`SCAN_LIMIT`] stays. Stays whose check-in is before today in
+    // UTC come last, because that day is today only in some time zones west of UTC.
     let today = time_format::today(request).to_string();
     coming.sort_by(|one, other| {
         (one.check_in < today, &one.check_in, one.id).cmp(&(

@@ -109,7 +109,7 @@ impl ConsoleRefusal {
         Self::from(&Error::from(ErrorKind::Internal))
     }
 
-    /// Returns the refusal for a form that was sent with the token of another session.
+    /// Returns the refusal for a form that contains the form token of another session.
     pub fn form_of_another_session() -> Self {
         Self {
             status: 403,

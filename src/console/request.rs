@@ -57,8 +57,8 @@ pub struct ConsoleRequest {
     pub fields: ConsoleFields,
     pub query: ConsoleFields,
     params: Vec<(String, String)>,
-    /// Whether the request may change data. That needs a submitted form with the token of this
-    /// session. A form with another token is only shown again.
+    /// Whether the request may change data. That needs a submitted form with the form token of this
+    /// session. The console only shows a form with another token again.
     may_write: bool,
     caller: Mutex<Arc<Identified>>,
     /// Whether an operation has changed data since the member was last authenticated. The change

@@ -1,5 +1,5 @@
-//! Returns a submitted form to the member if it could not be handled. Either its session had ended,
-//! or there was a temporary problem.
+//! Returns a submitted form to the member if the console could not handle it, because the member's
+//! session had ended or because of a temporary problem.
 //!
 //! The response contains the values in hidden fields, and a button that sends them again. If the
 //! session has ended, the member signs in first, in any browser window. The console then shows the
@@ -73,7 +73,8 @@ pub fn page(
         words,
         action: people::address(service, path),
         sign_in: Some(people::address(service, "/sign-in")),
-        // The form contains the token of the session that has ended. The page omits that token.
+        // The submitted form contains the form token of the session that has ended. The page omits
+        // that token.
         fields: fields
             .iter()
             .filter(|(name, _)| name != "form" && name != KEPT)

@@ -1,10 +1,10 @@
 //! The routes of the console: authentication, and how submitted forms are handled.
 //!
 //! Pages require a session. A visitor without a session is redirected to the sign-in page, and
-//! afterwards back to the console. A form contains the token of its session. If the session ends
-//! before the form is sent, the form is returned ([`returned_form`]). After the sign-in the console
-//! shows it again. It changes nothing until the member sends it once more. The console also returns
-//! a form if a temporary problem prevents handling it.
+//! afterwards back to the console. A form contains the form token of the member's session. If the
+//! session ends before the form is sent, the form is returned ([`returned_form`]). After the
+//! sign-in the console shows it again. The form changes nothing until the member sends it once
+//! more. The console also returns a form if a temporary problem prevents handling it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -43,7 +43,7 @@ pub(super) struct ConnectorRequest {
 }
 
 impl DeviceConnector {
-    /// Creates a client of the connector at a URL. The key is its bearer token.
+    /// Creates a client of the connector at a URL. `key` is the bearer token of the requests.
     pub fn new(endpoint: Url, key: Option<&str>) -> Result<Self, String> {
         let failure = |reason: &str| format!("devices cannot be controlled: {reason}");
         let mut headers = HeaderMap::new();

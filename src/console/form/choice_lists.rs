@@ -135,8 +135,8 @@ fn found_of(name: &str) -> String {
     format!("{name}.found")
 }
 
-/// Returns the operations that list the rows for a reference field, joined by `+`. Returns `None`
-/// for any other field.
+/// Returns the ids of the operations that list the rows for a reference field, such as
+/// `listProperties+listTags`. Returns `None` for any other field.
 fn list_of(spec: &FieldSpec) -> Option<&str> {
     match &spec.kind {
         InputKind::Reference(list) | InputKind::References(list) => Some(list),

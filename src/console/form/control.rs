@@ -52,8 +52,8 @@ pub struct FormView {
     pub submit: &'static str,
     /// Whether the member may view the form but not send it.
     pub is_read_only: bool,
-    /// A note above a read-only form that says why it is read-only. `None` if the page itself says
-    /// so.
+    /// A note above a read-only form that says why it is read-only. `None` if the page around the
+    /// form gives the reason.
     pub read_only_note: Option<&'static str>,
     pub words: &'static ConsoleWords,
 }

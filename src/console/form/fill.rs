@@ -193,8 +193,8 @@ pub fn read(spec: &FieldSpec, name: &str, fields: &ConsoleFields) -> Option<Valu
             })
         }),
         InputKind::Reference(_) | InputKind::Choice(_) => {
-            // If no option is selected, the field becomes null. A field that may not be null keeps
-            // its value.
+            // If no option is selected, the field becomes null. If the field may not be null, the
+            // stored value does not change.
             sent.filter(|sent| !sent.is_empty() || spec.is_nullable)
                 .and_then(|sent| parsed(spec, sent, |sent| json!(sent)))
         }

@@ -172,8 +172,8 @@ impl FormFieldsView<'_> {
         value_in(spec, &self.base)
     }
 
-    /// Makes the form compare typed values with the saved values: the resource as the update
-    /// returned it, and the saved texts.
+    /// Records the values that were just saved: the resource as the update returned it, and the
+    /// texts. The form then compares the typed values with these saved values.
     pub(super) fn rebase(&mut self, saved: Vec<(FieldSpec, Value)>, stored: &StoredResource) {
         self.updated_at = stored.updated_at();
         self.is_begun = true;

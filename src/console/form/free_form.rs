@@ -79,7 +79,7 @@ impl FreeForm<'_> {
     }
 
     /// Returns the submitted form, with the messages of a refusal. If there is no refusal, the form
-    /// was sent after its session had ended. It then has a note that nothing was saved yet.
+    /// was sent after its session had ended. The form then has a note that nothing was saved yet.
     pub async fn again(
         &self,
         request: &ConsoleRequest,

@@ -3,7 +3,7 @@
 //! In English, the label is derived from the field's name, and the help text is the summary in the
 //! field's schema. So a new field has both without further work. For some fields,
 //! `texts/en/fields.ftl` contains better texts. In other languages, all labels and help texts come
-//! from that language's `fields.ftl`. A test fails if one is missing.
+//! from that language's `fields.ftl`. A test fails if a label is missing.
 
 use texts::{Label, fields, values};
 

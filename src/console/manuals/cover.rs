@@ -1,5 +1,5 @@
 //! The cover of a manual. It is an icon, or a photo if the service has a photo provider. The member
-//! searches for either by a word.
+//! types a word to search for icons and photos.
 
 use askama::Template;
 use axum::response::Response;

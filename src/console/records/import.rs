@@ -57,8 +57,8 @@ async fn form(
 async fn custom_names(request: &ConsoleRequest) -> Vec<String> {
     let fields: Result<Vec<Value>, ConsoleRefusal> =
         request.get("listCustomFields", json!({})).await;
-    // The list only helps the member to name columns. So the form is shown even if the list cannot
-    // be read.
+    // The names of custom fields only help the member to assign columns. So the form is shown even
+    // if the custom fields cannot be read.
     let fields = fields.unwrap_or_default().into_iter();
     fields
         .filter_map(|field| Some(format!("custom.{}", field["name"].as_str()?)))

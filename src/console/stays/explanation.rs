@@ -1,6 +1,6 @@
 //! Explains the guest view of a stay: which portal, steps and manuals the guest sees. For each step
-//! and manual, the page names the rule that shows or hides it, and the change that would reverse
-//! this.
+//! and manual, the page names the rule that shows or hides it, and a change of the settings that
+//! would do the opposite.
 
 use std::sync::Arc;
 
@@ -248,8 +248,8 @@ impl StayExplanation {
     }
 
     /// Returns the label and the address of the setting that selected the stay's portal: the
-    /// portal's assignments, or its default flag. If the stay has no portal, returns the list of
-    /// portals.
+    /// portal's assignments, or its default flag. If the stay has no portal, returns the label and
+    /// the address of the list of portals.
     fn rule_of_portal(&self, request: &ConsoleRequest) -> Option<(&'static str, String)> {
         let words = &request.texts.stays;
         let assigned = |id: Uuid, to: &str| {

@@ -55,7 +55,7 @@ const FILTERS: [&str; 6] = [
 ];
 
 /// The fields of a stay that the console uses. The JSON of a stay can have more fields, which the
-/// platform defines. They are not parsed.
+/// platform defines and the console does not parse.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StayItem {

@@ -66,8 +66,8 @@ fn between(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Option<u32> {
     }
 }
 
-/// Returns whether the positions alone produce this order. They must increase, and only the last
-/// step may have no position.
+/// Returns whether sorting by position gives the order of `steps`. The positions must increase, and
+/// only the last step may have no position.
 fn is_ordered(steps: &[(Uuid, Option<u32>)]) -> bool {
     steps.windows(2).all(|pair| match (pair[0].1, pair[1].1) {
         (Some(one), Some(other)) => one < other,

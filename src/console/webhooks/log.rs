@@ -55,7 +55,8 @@ struct DeliveryLogPage<'v> {
     key: String,
     rows: Vec<DeliveryRow>,
     paging: Paging,
-    /// The time that the member typed. The button sends failed deliveries since this time again.
+    /// The time that the member typed. The button sends every delivery again that failed since this
+    /// time.
     since: String,
     messages: Vec<String>,
     is_kept: bool,
@@ -232,8 +233,8 @@ pub(super) fn redeliver(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns the time 24 hours ago. It is the default for the time since which failed deliveries are
-/// sent again.
+/// Returns the time 24 hours ago. Unless the member types another time, the button sends every
+/// delivery again that failed since then.
 fn yesterday(request: &ConsoleRequest) -> Timestamp {
     let now = request.service.clock.now();
     now.checked_sub(SignedDuration::from_hours(24))

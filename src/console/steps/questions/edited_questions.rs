@@ -126,8 +126,8 @@ impl EditedText {
         self.was = mark(&self.current);
     }
 
-    /// Copies the id of the stored text; the typed text does not change. If the typed text had no
-    /// id, the service has just stored it, so it is marked as saved.
+    /// Copies the id of the stored text, but not the text itself. If the typed text has no id, the
+    /// service has just stored that text, so this method marks it as saved.
     fn adopt(&mut self, stored: Self) {
         if self.id.is_empty() {
             self.mark_saved();

@@ -763,8 +763,8 @@ fn about(mut refusal: ConsoleRefusal, number: usize) -> ConsoleRefusal {
     refusal
 }
 
-/// Returns the id of a text. Stores the text first if it has no id yet. The idempotency key of that
-/// call is derived from the key of the question or option.
+/// Returns the id of a text. Stores the text first if it has no id yet. The call that stores the
+/// text has an idempotency key that is derived from the key of the question or option.
 async fn linked(
     request: &ConsoleRequest,
     key: &str,
