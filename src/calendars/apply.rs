@@ -68,7 +68,7 @@ impl Clock {
     }
 }
 
-/// A reservation of a feed, with the data that the database has.
+/// A stored reservation of a feed, with its data before the change.
 struct FeedStay {
     data: Object,
     origin: RecordOrigin,

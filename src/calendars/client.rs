@@ -63,7 +63,8 @@ impl FetchError {
     }
 
     fn of(error: reqwest::Error) -> Self {
-        // The message of the error contains the URL of the calendar, which is a secret.
+        // Without this call, the message of the error would contain the URL of the calendar, which
+        // is a secret.
         let error = error.without_url();
         if is_private(&error) {
             return Self::private();

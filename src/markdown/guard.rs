@@ -305,7 +305,7 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a whole HTML tag, a whole comment, or an address in angle brackets. Adds any other
+    /// Adds a whole HTML tag, a whole HTML comment, or an address in angle brackets. Adds any other
     /// angle bracket as text. Returns the number of bytes that were read.
     fn angle(&mut self, rest: &str, following: &[&str]) -> usize {
         if let Some(tag) = Tag::read(rest) {

@@ -292,7 +292,7 @@ mod tests {
                 && base.is_another(&theirs[1])
                 && base.is_another(&theirs[2])
         );
-        // If only one member changed the order, the new order is applied as well.
+        // If only one member changed the order of the questions, the merge uses the new order.
         let moved = [opened[1].clone(), opened[0].clone(), opened[2].clone()];
         assert_eq!(
             texts(&merged(&base, &moved, &theirs)),
@@ -372,10 +372,11 @@ mod tests {
         let mut after = after.to_vec();
         after[0].conditions.clear();
         assert_eq!(lost_conditions(&[&known], &after).of_all, [0]);
-        // A question that is moved above the question of its condition loses the condition.
+        // A condition refers to an option of an earlier question. A question that is moved above
+        // that question loses the condition.
         let moved = [known[1].clone(), known[0].clone()];
         assert_eq!(lost_conditions(&[&known], &moved).of_all, [0]);
-        // A question loses a condition if the option of the condition is removed.
+        // A question loses a condition if the option that the condition refers to is removed.
         let mut less = known.to_vec();
         less[0].options.remove(0);
         assert_eq!(lost_conditions(&[&known], &less).of_all, [1]);
