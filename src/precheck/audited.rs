@@ -9,8 +9,9 @@ use super::records;
 use super::step::Core;
 use crate::translations::{ENGLISH, versions};
 
-/// Describes a step with its questions for the audit log. The description has the text of the
-/// heading in every language, because requests contain the heading as text.
+/// Describes a step and its questions for the audit log. The description has the text of the
+/// heading in every language, because a request can change this text while the id of the
+/// translation stays the same.
 pub(super) fn step(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some((step, _)) = id(input, "id").map_or(Ok(None), |id| records::find(context, id))? else {
         return Ok(None);

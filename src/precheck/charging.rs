@@ -15,7 +15,7 @@ use super::step_type::{ActivationNeed, CostKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigurationIssue {
-    /// An account that the step charges is missing or inactive.
+    /// The payment account that the step charges is missing or inactive.
     MissingPaymentAccount,
     /// There is no active account at the background-check provider. In the interface,
     /// `authenticate` is the name of the background check.
@@ -34,8 +34,8 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Returns whether the account `own` can be charged. Without `own`, returns whether the default
-    /// account can be charged.
+    /// Returns whether the payment account with the id `own` is active. Without an id, returns
+    /// whether there is an active default payment account.
     fn can_charge(&self, own: Option<Uuid>) -> bool {
         own.map_or(self.has_active_default, |id| {
             self.payment.get(&id) == Some(&true)
@@ -63,7 +63,8 @@ pub fn accounts_of(payment: &[(Uuid, Object)], background_check: &[(Uuid, Object
     }
 }
 
-/// Returns the configuration that an active step lacks; `None` for an inactive step.
+/// Returns what an active step lacks. Returns `None` for an inactive step, and for a step that
+/// lacks nothing.
 #[must_use]
 pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<ConfigurationIssue> {
     if !step.is_active {
@@ -84,9 +85,10 @@ pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<Configura
     }
 }
 
-/// Returns whether the account of each charge that a deposit step offers is active: of the waiver,
-/// and of the deposit. If the step offers neither, every account that it names must be active. If
-/// it also names no account, the organization needs an active default account.
+/// Returns whether a deposit step can charge guests. The waiver and the deposit each have an
+/// account, and the account of each one that the step offers must be active. If the step offers
+/// neither, all accounts that it names must be active. An account that is not named is the
+/// organization's default account.
 fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;
     let (waiver, deposit) = (
@@ -110,7 +112,7 @@ fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
     }
 }
 
-/// Whether an active deposit step offers a waiver that can be charged.
+/// Returns whether the step is an active deposit step whose damage waiver can be charged.
 #[must_use]
 pub fn has_usable_damage_waiver(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;

@@ -83,9 +83,9 @@ pub struct Fee {
 /// The amounts that a guest can pay for a step.
 #[derive(Debug, Clone, Serialize)]
 pub enum Cost {
-    /// For a step of type `damage_deposit`: all choices that the step can offer, with the totals of
-    /// a stay of one night. [`choices_for`] adapts them to a stay: it computes the totals, and
-    /// removes waivers if the stay is too short.
+    /// For a step of type `damage_deposit`: all choices that the step can offer, with the totals
+    /// for a stay of one night. For a particular stay, [`choices_for`] computes the totals again,
+    /// and removes waivers if the stay is too short.
     Deposit(Vec<DepositChoice>),
     /// For a step of type `mandatory_fee`: its fees, in order.
     Fees(Vec<Fee>),
@@ -239,7 +239,7 @@ fn waiver(
 }
 
 impl DepositChoice {
-    /// Returns the amount for a stay of this many nights. A waiver costs at most the step's
+    /// Returns the amount for a stay of `nights` nights. A waiver costs at most the step's
     /// `damageWaiverCapCents`.
     fn total(&self, charges: &Charges, nights: i64) -> Option<u64> {
         let amount = self.amount_cents?;
@@ -255,7 +255,7 @@ impl DepositChoice {
     }
 }
 
-/// Returns the choices for a stay of this many nights, with their totals. A stay that is too short
+/// Returns the choices for a stay of `nights` nights, with their totals. A stay that is too short
 /// gets no waivers.
 #[must_use]
 pub fn choices_for(step: &Step, choices: &[DepositChoice], nights: i64) -> Vec<DepositChoice> {

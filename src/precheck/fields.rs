@@ -92,8 +92,8 @@ impl StepFields {
         }
     }
 
-    /// Copies the fields that the request contains to `step`. A deprecated `isEnabled` of `false`
-    /// then deactivates the step.
+    /// Copies the fields that the request contains to `step`. If the request contains `false` in
+    /// the deprecated field `isEnabled`, the step becomes inactive, even if `isActive` is `true`.
     pub fn apply_with_deprecated(self, step: &mut Step) {
         let is_switched_off = self.is_enabled.sent() == Some(&false);
         self.apply(step);
@@ -350,8 +350,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the result of `missing_configuration` with a table (rules: steps#activation,
-        /// 3).
+        /// Compares the result of `missing_configuration` with a table of step types and their
+        /// required fields (rules: steps#activation, 3).
         #[test]
         fn required_configuration_agrees_with_the_contract(
             step_type in prop::sample::select(StepType::VARIANTS),

@@ -9,11 +9,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The consequence of a flagged check.
+/// The action that the service takes if an identity check flags a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlagAction {
-    /// Nothing happens.
+    /// Takes no action.
     Ignore,
     /// Sends the guest to the team for review at once.
     Review,
@@ -23,7 +23,7 @@ pub enum FlagAction {
 
 use FlagAction::{Fail, Ignore, Review};
 
-/// The actions that an organization can choose for a check.
+/// The actions that an organization can choose for an identity check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ActionChoice {
     /// The organization can choose any action.
@@ -31,14 +31,14 @@ enum ActionChoice {
     /// The organization cannot choose. The default action always applies.
     Fixed,
     /// The organization can choose any action. The action `fail` has the effect of `review`,
-    /// because the check cannot be repeated.
+    /// because a new photo cannot change the guest's age or home.
     NoRetake,
 }
 
 use ActionChoice::{Fixed, Free, NoRetake};
 
-/// For each check: its name, its default action, the actions that an organization can choose, and
-/// the sentence that describes a flagged check.
+/// For each identity check: its name, its default action, the actions that an organization can
+/// choose, and a sentence for staff about the finding.
 const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     (
         "document_not_official",
@@ -120,11 +120,11 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     ),
 ];
 
-/// The check that needs a value in the field `minimumGuestAge`.
+/// The identity check that needs a value in the field `minimumGuestAge`.
 pub const UNDERAGE: &str = "guest_underage";
-/// The check that is raised when a guest fails a second time.
+/// The flag of a guest who fails the identity check again after repeating it.
 pub const RETAKE_LIMIT: &str = "retake_limit";
-/// The check that flags a guest if a report states a failure but names no check.
+/// The flag of a guest for whom a report states a failure, but names no check.
 const UNAVAILABLE: &str = "verification_unavailable";
 
 /// The consequence of a provider's report for the identity check of a guest.
@@ -133,15 +133,15 @@ pub enum IdentityVerdict {
     /// No check in the report has a consequence. The step gets the status that the provider
     /// reported.
     Passed,
-    /// The step is complete, and these checks flag the submission.
+    /// The step is complete. The submission is flagged with the names of these checks.
     Flagged(Vec<&'static str>),
     /// The guest is asked to repeat the identity check.
     Returned,
 }
 
-/// Returns the consequence of the checks that a report raises, under a policy. `has_failed`: the
-/// report states a failure. `is_retaken`: the guest has already been asked to repeat the identity
-/// check.
+/// Returns the consequence of a provider's report under an organization's policy. `checks` are the
+/// names of the checks that the report lists. `has_failed`: the report states a failure.
+/// `is_retaken`: the guest has already been asked to repeat the identity check.
 #[must_use]
 pub fn identity_verdict(
     checks: &[String],
@@ -174,7 +174,8 @@ pub fn identity_verdict(
     }
 }
 
-/// Returns the age in years below which a guest is flagged; `None` if the policy ignores the age.
+/// Returns the age in years below which a guest is flagged; `None` if the policy ignores the
+/// guest's age.
 #[must_use]
 pub fn flagged_below(policy: Option<&IdentityFlagPolicy>, minimum: Option<u32>) -> Option<u32> {
     minimum.filter(|_| needs_minimum_age(policy))
@@ -188,7 +189,8 @@ pub fn age_on(birth: Date, day: Date) -> i32 {
     i32::from(day.year()) - i32::from(birth.year()) - i32::from(is_before_birthday)
 }
 
-/// Returns a check's finding as a sentence; `None` for an unknown check.
+/// Returns the sentence for staff about an identity check that flagged a guest; `None` for an
+/// unknown name of a check.
 #[must_use]
 pub fn finding(check: &str) -> Option<&'static str> {
     let (.., finding) = CHECKS.into_iter().find(|(name, ..)| *name == check)?;
@@ -199,7 +201,7 @@ pub fn finding(check: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the JSON Schema of a value that is a list of checks or null.
+/// Returns the JSON Schema of a value that is null or a list of names of identity checks.
 #[must_use]
 pub fn check_list(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = CHECKS.into_iter().map(|(name, ..)| name).collect();
@@ -210,8 +212,8 @@ pub fn check_list(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// The actions that an organization has chosen, by check. A check without an entry has its default
-/// action.
+/// The actions that an organization has chosen, by the name of the identity check. A check without
+/// an entry has its default action.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IdentityFlagPolicy(BTreeMap<String, FlagAction>);
@@ -255,8 +257,8 @@ impl JsonSchema for IdentityFlagPolicy {
     }
 }
 
-/// Returns the effective action of every check under a policy. For a check that the guest cannot
-/// repeat, `fail` becomes `review`.
+/// Returns the effective action of every identity check under a policy. For a check with
+/// [`ActionChoice::NoRetake`], `fail` becomes `review`.
 #[must_use]
 pub fn identity_actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'static str, FlagAction> {
     let action = |(name, default, choice, _): (&'static str, FlagAction, ActionChoice, &str)| {
@@ -354,7 +356,7 @@ mod tests {
 
     proptest! {
         /// Checks that the verdict on a report agrees with the actions of the checks that the
-        /// report raises.
+        /// report names.
         #[test]
         fn a_verdict_agrees_with_the_sentences(
             policy in policy(),

@@ -27,8 +27,9 @@ use crate::records::{RecordKind, all_records};
 use crate::scopes::{self, Coverage, EntityType, Target, TargetKind};
 
 store::statements! {
-    /// Selects the stored list item of every step. For types whose row depends on the
-    /// organization's accounts, also selects the step's document.
+    /// Selects the stored list item of every step. The list item alone cannot show whether a step
+    /// lacks an account. So the statement also selects the document of each active step whose type
+    /// needs an account.
     LIST = "select id, step_type, sort_order, created_at, summary,
         case when is_active = true and step_type in
         ('damage_deposit', 'background_check') then doc end
@@ -70,8 +71,8 @@ struct ListSteps {
     assignment: Option<Assignment>,
 }
 
-/// Numbers of a step's assignments, by kind of target. Only assignments that the caller can see are
-/// counted.
+/// Numbers of a step's assignments, by kind of target: property, group, tag or portal. Only
+/// assignments that the caller can see are counted.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScopeCounts {
@@ -104,7 +105,7 @@ struct ListFields {
     /// Numbers of the step's assignments. For a limited caller, only visible assignments are
     /// counted.
     scope: ScopeCounts,
-    /// Configuration that the active step lacks; null if it lacks none.
+    /// Configuration that an active step lacks; null if it lacks none, and for an inactive step.
     configuration_issue: Option<ConfigurationIssue>,
     /// Whether an active deposit step offers a waiver that can be charged.
     has_usable_damage_waiver: bool,
@@ -207,8 +208,7 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
 struct ListedStep {
     sort_key: SortKey,
     summary: String,
-    /// The whole step. `None` for a step of a type whose row does not depend on the organization's
-    /// accounts.
+    /// The whole step; `None` unless the step is active and its type needs an account.
     document: Option<Step>,
 }
 
@@ -253,7 +253,8 @@ struct StepFilters {
     /// filter if the step is assigned to one of these targets.
     targets: Vec<HashSet<Target>>,
     assignment: Option<Assignment>,
-    /// The portal that decides the order, if the request names exactly one.
+    /// The id of the portal whose setting decides the order; `None` unless the request names
+    /// exactly one portal.
     portal: Option<Uuid>,
 }
 
@@ -297,7 +298,7 @@ fn is_automatic(context: &mut Context<'_, '_>, filters: &StepFilters) -> Result<
     Ok(portal.is_none_or(|portal| portal.is_precheck_order_automatic))
 }
 
-/// The assignments of the listed steps. Only assignments that the caller can see are counted.
+/// The assignments of the listed steps. Only assignments that the caller can see are included.
 struct StepAssignments {
     counts: HashMap<Uuid, ScopeCounts>,
     /// Steps whose assignments are all outside the caller's access.
@@ -374,8 +375,9 @@ mod tests {
     use super::super::step_type::{ActivationNeed, StepType};
     use super::LIST;
 
-    /// `LIST` contains the names of the step types that need an account, because SQL cannot call
-    /// `activation_need`. This test compares the names with that method.
+    /// The SQL of `LIST` contains the names of the step types that need an account, because SQL
+    /// cannot call `activation_need`. This test compares these names with the result of that
+    /// method.
     #[test]
     fn the_list_reads_the_documents_of_steps_that_need_an_account() {
         for step_type in StepType::VARIANTS {

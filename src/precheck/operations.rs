@@ -27,8 +27,8 @@ use crate::translations::{
     self, CheckedText, ENGLISH, OtherLanguages, SourceTable, TextLink, TextWriter,
 };
 
-/// The error message and error key for a step whose first title is not English. Clients rely on
-/// this text.
+/// The error message and the error key for a step whose first heading is sent in another language
+/// than English. Clients rely on this text.
 const ENGLISH_REQUIRED: &str = "precheck_step.display_title_english_required";
 /// The error message for a change of the type after a guest has saved an answer to the step.
 /// Clients rely on this text.
@@ -231,8 +231,8 @@ fn get_guest_fields(context: &mut Context<'_, '_>, input: ById) -> Result<StepGu
     })
 }
 
-/// Checks the rules about the sent fields. A new step is checked as a whole. For an update, only
-/// rules that need no stored state are checked here; the transaction checks all others.
+/// Checks the fields that a request contains. A new step is checked completely. For an update, only
+/// rules that need no stored data are checked here. The transaction checks all others.
 fn rules(
     sent: StepFields,
     wrong: &[&str],
@@ -260,8 +260,8 @@ fn rules(
     }
 }
 
-/// Returns a new step with the type from the request and otherwise default values. The schema
-/// requires the type.
+/// Returns a new step with the type from the request and default values in all other fields. The
+/// JSON Schema of the request requires the type.
 fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
     Step::new(
         id,
@@ -273,8 +273,8 @@ fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
 
 fn create(context: &mut Context<'_, '_>, input: Create<StepFields>) -> Result<WrittenStep> {
     let mut fields = input.0;
-    // On create, null means the default of three days. All other fields that can be null are null
-    // by default.
+    // In a request for a new step, null in this field means the default of 3 days. Every other
+    // field that can be null has null as its default.
     let release_days = &mut fields.security_deposit_release_days_after_checkout;
     if matches!(release_days.sent(), Some(None)) {
         *release_days = Field::default();
@@ -329,7 +329,7 @@ fn not_found() -> Error {
     Error::not_found("Pre-check step")
 }
 
-/// Whether a request creates or changes a step, and the path of the fields in the body.
+/// The parts in which requests for a new step and for a change differ.
 #[derive(Clone, Copy)]
 struct RequestShape {
     is_create: bool,
@@ -347,25 +347,25 @@ impl RequestShape {
     };
 }
 
-/// The step that results from a request. All objects that it refers to exist. Its rules are not
-/// checked yet.
+/// The step that a request would create or change. All records and translations that it links
+/// exist. The rules of steps are not checked yet.
 struct StepDraft {
     step: Step,
     shape: RequestShape,
     title: Result<Title, Issue>,
-    /// The new text of the heading, if the step already links a translation for it.
+    /// The new text of the heading, if the step already links a translation as its heading.
     writing: Option<CheckedText>,
-    /// Whether the request has a `displayTitle`, even null.
+    /// Whether the request contains `displayTitle`, even with the value null.
     has_title: bool,
     links_new_question_text: bool,
     questions: Option<Vec<QuestionInput>>,
     sent_ends: RequestedRuleFields,
-    /// The issues of links to translations of the wrong kind.
+    /// An issue for each link to a translation of the wrong kind.
     issues: Vec<Issue>,
 }
 
 impl StepDraft {
-    /// Builds the draft. Returns 404 if the request refers to something that does not exist.
+    /// Builds the draft. Fails with 404 if the request links an object that does not exist.
     fn new(
         context: &mut Context<'_, '_>,
         fields: StepFields,
@@ -379,8 +379,8 @@ impl StepDraft {
         question::create_texts(questions.as_deref_mut().unwrap_or_default(), |texts| {
             translations::create_in(context, SourceTable::PrecheckQuestion, texts)
         })?;
-        // The patch contains only the fields of the request. So the checks below look only at
-        // references that the request contains.
+        // `patch` has only the fields that the request contains. So the checks below look only at
+        // objects that the request links.
         let mut patch = Step::new(
             before.id,
             before.step_type,
@@ -582,7 +582,7 @@ fn check_records(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     Ok(())
 }
 
-/// Returns the links to texts in the request: those of the step and those of its questions.
+/// Returns the translations that a request links, in fields of the step and in its questions.
 fn links(
     input: &Step,
     before: &Step,

@@ -7,10 +7,11 @@ use uuid::Uuid;
 
 use super::StepType;
 
-/// The fields of a step that decide its position.
+/// The fields of a step that decide its position in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortKey {
-    /// The type, which decides the group in the automatic order.
+    /// The type of the step. In the automatic order, steps are sorted by the group of their type
+    /// first.
     pub step_type: StepType,
     /// Zero-based position. A step without a position sorts after all others.
     pub sort_order: Option<u32>,

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::texts::{OPTION, QUESTION};
 
-/// The kind of answer that a question takes.
+/// The kind of a question, which decides the form of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
@@ -39,7 +39,7 @@ pub enum YesNo {
 pub struct Question {
     /// Id that the server assigns; the stored answers of guests refer to it.
     pub id: Uuid,
-    /// The kind of answer that the question takes.
+    /// The kind of the question, which decides the form of its answer.
     pub kind: QuestionKind,
     /// Id of the translation of the question's text.
     pub text_ml_text_id: Uuid,
@@ -200,13 +200,13 @@ pub struct ConditionInput {
 /// A translation that a question or an option links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkedText {
-    /// The path of the link in the request, relative to `questions`.
+    /// The path of the field that links the translation, relative to `questions` in the request.
     pub path: Vec<PathSegment>,
-    /// The name of the field that links the translation.
+    /// The name of the field that links the translation: `textMlTextId` or `nameMlTextId`.
     pub field: &'static str,
     /// The id of the translation.
     pub id: Uuid,
-    /// Whether the stored question or option already links this translation.
+    /// Whether the stored question or option already links this translation in the same field.
     pub is_kept: bool,
 }
 
@@ -718,8 +718,8 @@ mod tests {
             { "questionIndex": 1 },
         ]);
         assert_eq!(replaced(read, &stored).unwrap_err().len(), 4);
-        // The request contains a question with a condition, but not the question to which the
-        // condition refers.
+        // The request contains the second question alone. Its condition refers to the first
+        // question, which the request does not contain.
         let alone = json!([serde_json::to_value(&stored[1]).unwrap()]);
         assert_eq!(
             replaced(alone, &stored).unwrap_err(),

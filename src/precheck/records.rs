@@ -148,7 +148,7 @@ fn summary(step: &Step) -> Result<String> {
     serde_json::to_string(&WrittenStep::from(step)).map_err(Error::internal)
 }
 
-/// Returns the parameters of [`PUT_STEP`], without the organization.
+/// Returns the parameters of [`PUT_STEP`], except the first, which is the id of the organization.
 fn row(step: &Step) -> Result<[store::Value; 8]> {
     let summary = summary(step)?;
     let doc = store::Value::json(step)?;

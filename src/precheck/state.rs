@@ -1,5 +1,5 @@
-//! The state of a step for a guest. It follows from the guest's data and from the last report of
-//! another system.
+//! The state of a step for a guest. It depends on the guest's input and on the last report of the
+//! provider that carries the step out, such as a provider of identity checks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,9 +16,10 @@ pub enum StepState {
     Todo,
     /// The step is complete.
     Done,
-    /// The guest has done their part; the result of another system is missing.
+    /// The guest has done their part. The result of the provider that carries the step out is
+    /// missing.
     Pending,
-    /// The guest must act, either in the other system or again in this step.
+    /// The guest must act, either on the provider's site or again in this step.
     ActionRequired,
 }
 
@@ -30,24 +31,24 @@ impl StepState {
     }
 }
 
-/// The last report about a step by the system that carries the step out.
+/// The last report about a step by the provider that carries the step out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum StepReport {
-    /// The system is still working on the step.
+    /// The provider is still working on the step.
     Pending,
-    /// The guest must act in that system.
+    /// The guest must act on the provider's site.
     ActionRequired,
-    /// The system reported a result, which may flag the submission.
+    /// The provider reported a result, which may flag the submission.
     Result,
     /// The step failed, and the guest must act.
     Failed,
-    /// A check of the guest failed, and the guest is asked to repeat it.
+    /// The identity check of the guest failed, and the guest is asked to repeat it.
     Returned,
-    /// A check of the guest failed, and the guest has uploaded new files since then.
+    /// The identity check of the guest failed, and the guest has uploaded new files since then.
     HandedInAgain,
 }
 
-/// Returns the state of a step. `reported` is `None` if no system has reported on the step.
+/// Returns the state of a step. `reported` is `None` if no provider has reported on the step.
 #[must_use]
 pub fn state(step: &Step, input: &GuestInput<'_>, reported: Option<StepReport>) -> StepState {
     let must_be_signed_first = step.is_signature_required() && step.is_signed_elsewhere();
@@ -56,8 +57,8 @@ pub fn state(step: &Step, input: &GuestInput<'_>, reported: Option<StepReport>) 
         Some(StepReport::ActionRequired | StepReport::Failed | StepReport::Returned) => {
             StepState::ActionRequired
         }
-        // A mandatory signature at a provider is still missing. The guest cannot submit without it,
-        // so the step stays open.
+        // The guest must sign at an e-signature provider and has not signed yet. The step stays
+        // open, because the guest cannot submit without the signature.
         Some(StepReport::Pending | StepReport::HandedInAgain) | None if must_be_signed_first => {
             StepState::Todo
         }

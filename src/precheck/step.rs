@@ -38,7 +38,7 @@ pub enum AgreementType {
 }
 
 engine::resource! {
-    /// A step in the database. A field that is missing in an older document gets its default.
+    /// A step in the database. If a stored document lacks a field, the field has its default.
     pub struct Step {
         /// Id that the server assigns.
         id: Uuid = Uuid::nil(), answered;
@@ -65,8 +65,8 @@ engine::resource! {
 
         /// Zero-based position; a step without a position sorts last.
         sort_order: Option<u32> = None, answered,
-        /// Zero-based position among the steps. With a portal's automatic order it decides only
-        /// within the group of its type. Null or left out on create: last.
+        /// Zero-based position among the steps. In a portal with automatic order, it sorts only
+        /// steps in the same group of types. Null or left out on create: last.
         sent as Option<Count>;
 
         /// Translation of the heading; null means the built-in title of the type.
@@ -83,8 +83,8 @@ engine::resource! {
         /// Whether a flagged submission is held for staff review.
         is_manual_review_enabled: bool = true, answered,
         /// For `additional_questions`, `document_upload` and `damage_deposit`: whether the step can
-        /// flag a submission, which holds it for staff. The answers to questions flag it by a
-        /// flagged option, or always if no option is flagged. Default `true`.
+        /// flag a submission, so that staff must review it. Questions flag it if the guest chooses
+        /// a flagged option, or by any answer if no option is flagged. Default `true`.
         #[schemars(extend(
             "x-applies-to" = {
                 "stepType": ["additional_questions", "document_upload", "damage_deposit"],
@@ -93,7 +93,7 @@ engine::resource! {
         ))]
         sent as bool, in task after guest_field_rules;
 
-        /// Products of a mandatory fee.
+        /// Ids of the fee products that the guest pays for.
         fee_product_ids: Vec<Uuid> = Vec::new(), answered,
         /// For `mandatory_fee`: ids of the fee products to pay for (`listFeeProducts`). Replaces
         /// the whole list. An active step needs at least one fee product.
@@ -105,7 +105,7 @@ engine::resource! {
         #[schemars(length(max = 1000))]
         sent as Vec<Uuid>, in task;
 
-        /// Additional questions.
+        /// The questions that the step asks, in order.
         questions: Vec<Question> = Vec::new(),
         /// For `additional_questions`: the questions, in order. Replaces the whole list. A question
         /// with an `id` is kept with its answers, a question without an `id` is created, and a
@@ -160,7 +160,7 @@ engine::resource! {
         display_title_language: Option<Language>;
     }
 
-    /// The rules of a step.
+    /// The rules that decide which stays get a step.
     pub struct Targeting in targeting {
         /// The shortest stay, in nights; 0 means no minimum.
         min_los: u32 = 0,
@@ -174,36 +174,40 @@ engine::resource! {
         /// no maximum.
         sent as Count, in audience;
 
-        /// The least number of days between booking and check-in.
+        /// Fewest days between booking and check-in for which the step is shown; null means no
+        /// bound.
         lead_time_min_days: Option<u32> = None,
         /// Fewest days between booking and check-in for which the step is shown. Null, the default,
         /// means no bound.
         sent as Option<Count>, in audience;
 
-        /// The greatest number of days between booking and check-in.
+        /// Most days between booking and check-in for which the step is shown; null means no bound.
         lead_time_max_days: Option<u32> = None,
         /// Most days between booking and check-in for which the step is shown. Null, the default,
         /// means no bound.
         sent as Option<Count>, in audience;
 
-        /// Which list of booking channels applies.
+        /// Which of the two lists of booking channels decides; null if channels do not matter.
         inclusion_type: Option<InclusionType> = None,
         /// How booking channels decide who gets the step. `all_except_selected` hides it for
         /// `excludedSources`, `only_selected` shows it for `includedSourcesReturning` alone. Null,
         /// the default: channels do not matter.
         sent as Option<InclusionType>, in audience;
 
-        /// The channels that the step is hidden for.
+        /// Booking channels for which the step is hidden while `inclusionType` is
+        /// `all_except_selected`.
         excluded_sources: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, for which `all_except_selected` hides the step.
-        /// Null, the default: none; at most 100.
+        /// Booking channels, such as `direct`, for which the step is hidden while `inclusionType`
+        /// is `all_except_selected`. Null, the default: none; at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
-        /// The channels that the step is shown for.
+        /// Booking channels for which alone the step is shown while `inclusionType` is
+        /// `only_selected`.
         included_sources_returning: Option<Vec<String>> = None,
-        /// Booking channels, such as `direct`, for which `only_selected` shows the step.
-        /// `only_selected` needs at least one channel. Null, the default: none; at most 100.
+        /// Booking channels, such as `direct`, for which alone the step is shown while
+        /// `inclusionType` is `only_selected`, which needs at least one. Null, the default: none;
+        /// at most 100.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
@@ -212,10 +216,10 @@ engine::resource! {
         /// Whether guests who stayed before skip the step; default `false`.
         sent as bool, in audience;
 
-        /// Whether every guest gets the step; the other rules are then ignored.
+        /// Whether every guest gets the step; the other targeting rules are then ignored.
         is_always_shown: bool = false,
-        /// Whether every guest gets the step, regardless of its other rules. The step must still be
-        /// assigned. Default `false`.
+        /// Whether every guest gets the step, regardless of its other targeting rules. The step
+        /// must still be assigned. Default `false`.
         sent as bool, in audience before min_los;
     }
 
@@ -223,8 +227,8 @@ engine::resource! {
     /// null, the organization's active default account is charged.
     pub struct Charges in charges {
         damage_waiver_deposit_amount_cents: Option<u64> = None,
-        /// For `damage_deposit`: amount in cents of the deposit that is offered beside damage
-        /// waivers while no security deposit is set. Null, the default: none.
+        /// For `damage_deposit`: amount in cents of the deposit that guests can choose instead of a
+        /// damage waiver, while `isSecurityDepositEnabled` is `false`. Null, the default: none.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["damage_deposit"] },
             "x-summary" = "Amount in cents of the deposit that is offered beside damage waivers \
@@ -356,7 +360,7 @@ engine::resource! {
         sent as Option<Uuid>, in task;
     }
 
-    /// The text to accept, and its signature.
+    /// The settings of an agreement: the text that the guest accepts, and how the guest signs it.
     pub struct Agreement in agreement {
         agreement_type: Option<AgreementType> = None,
         /// For `agreement`: how the agreement is given and signed. `esign_a` and `esign_b` are the
@@ -442,8 +446,8 @@ engine::resource! {
         sent as Option<Uuid>, in task;
 
         is_mandatory_signing: bool = false,
-        /// For `agreement`: whether the guest has to sign, with their name or, without a contract
-        /// text, at the e-signature provider. Default `false`.
+        /// For `agreement`: whether the guest has to sign. Guests sign with their name, or at the
+        /// e-signature provider if the step has no contract text. Default `false`.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["agreement"] },
             "x-summary" = "Whether the guest has to sign, with their name or, without a contract \
@@ -468,8 +472,8 @@ engine::resource! {
         sent as Option<IdentityFlagPolicy>, in task;
 
         minimum_guest_age: Option<u32> = None,
-        /// For `identity_check`: age in years below which `guest_underage` flags a guest. It must
-        /// be set whenever that check is not `ignore`; write-only.
+        /// For `identity_check`: age in years below which the check `guest_underage` flags a guest.
+        /// It must be set unless `identityFlagPolicy` ignores this check; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["identity_check"] }))]
         sent as Option<Age>, in task;
 
@@ -541,9 +545,9 @@ engine::resource! {
         sent as Option<Uuid>, in task;
 
         required_guest_fields: Option<Vec<String>> = None,
-        /// For `your_details` and `other_guests`: what to ask, such as `firstName`, `birthDate`,
-        /// `documentNumber`, `secondLastName`. Any other name becomes a line of text. Null or `[]`
-        /// requires nothing; at most 100; write-only.
+        /// For `your_details` and `other_guests`: names of the details that guests must give, such
+        /// as `firstName`, `birthDate`, `documentNumber`, `secondLastName`. Any other name becomes
+        /// a line of text. Null or `[]` requires nothing; at most 100; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>, in task;

@@ -1,5 +1,5 @@
-//! Values that follow from the fields of a step. Examples are the way of signing the agreement, the
-//! system that carries out the step, and the linked records and texts.
+//! Values that follow from the fields of a step. Examples are the way of signing the agreement,
+//! whether another system carries the step out, and the linked records and texts.
 
 use uuid::Uuid;
 
@@ -48,7 +48,7 @@ impl Step {
         ]
     }
 
-    /// Whether the guest signs the agreement with a name (rules: pre-check-in#agreements).
+    /// Returns whether the guest must sign the agreement (rules: pre-check-in#agreements).
     #[must_use]
     pub fn is_signature_required(&self) -> bool {
         self.step_type.takes_agreement() && self.agreement.is_mandatory_signing
@@ -68,8 +68,8 @@ impl Step {
         }
     }
 
-    /// Returns whether an e-signature provider carries out the agreement. The step can have a
-    /// contract text as well.
+    /// Returns whether an e-signature provider carries out the agreement and reports its status.
+    /// The step can have a contract text as well.
     #[must_use]
     pub fn is_electronic_agreement(&self) -> bool {
         let agreement_type = self.effective_agreement_type();
@@ -80,8 +80,8 @@ impl Step {
             )
     }
 
-    /// Returns whether the guest signs at an e-signature provider: the provider carries out the
-    /// agreement, and the step has no contract text.
+    /// Returns whether the guest signs on the site of an e-signature provider: the provider carries
+    /// out the agreement, and the step has no contract text.
     #[must_use]
     pub fn is_signed_elsewhere(&self) -> bool {
         let has_written_text = || {
@@ -125,7 +125,7 @@ impl Step {
         }
     }
 
-    /// Whether another system carries out the step and reports its status (rules:
+    /// Returns whether another system carries out the step and reports its status (rules:
     /// pre-check-in#other-systems).
     #[must_use]
     pub fn is_carried_out_elsewhere(&self) -> bool {

@@ -39,7 +39,7 @@ pub enum AnswerForm {
     Questions,
     /// The acceptance of a text.
     Agreement,
-    /// The consent to a check by another system.
+    /// The consent to a background check.
     Consent,
     /// The choice of a deposit, of a damage waiver, or of neither.
     DepositChoice,
@@ -53,8 +53,8 @@ pub enum FileUse {
     /// files alone decide whether the step is complete. Otherwise the answers decide.
     Documents,
     /// Files that prove the guest's identity. The step is complete when the guest has uploaded at
-    /// least one file, and one of each required type. If the service cannot store files, saved
-    /// answers complete the step.
+    /// least one file, and one of each required document type. If the service has no file storage,
+    /// any saved answer completes the step.
     Identity,
 }
 
@@ -65,7 +65,8 @@ pub enum StepProvider {
     Service,
     /// This service or an e-signature provider. The step's agreement decides which of them.
     ServiceOrSignatureProvider,
-    /// Another system. After a failure, the guest must act.
+    /// Another system than the two below, such as that of a payment provider. After a failure, the
+    /// guest must act.
     AnotherSystem,
     /// A provider of identity checks. After a failure, the submission is flagged, or the guest is
     /// asked to repeat the check.
@@ -95,8 +96,8 @@ pub enum ActivationNeed {
     Questions,
     FeeProducts,
     BackgroundCheckAccount,
-    /// An account that can be charged. A step can become active without an account, but the list of
-    /// steps then reports a configuration issue.
+    /// An active payment account. A step can become active without it, but the list of steps then
+    /// reports a configuration issue.
     PaymentAccount,
 }
 
@@ -112,7 +113,8 @@ pub enum CostKind {
 
 /// The declaration of a step type.
 struct StepTypeDefinition {
-    /// The group in the automatic order. Types of the same group are ordered by position.
+    /// The number of the type's group in the automatic order. Steps of the same group are ordered
+    /// by position.
     order: u8,
     answers: AnswerForm,
     files: FileUse,
@@ -296,7 +298,7 @@ impl StepType {
         }
     }
 
-    /// Returns whether an e-signature provider can carry out a step of this type.
+    /// Returns whether an e-signature provider can carry out steps of this type.
     #[must_use]
     pub const fn can_be_signed_elsewhere(self) -> bool {
         match self.step_provider() {
@@ -309,7 +311,7 @@ impl StepType {
     }
 
     /// Returns whether a provider checks the identity of guests in a step of this type. The step's
-    /// policy decides the consequences.
+    /// `identityFlagPolicy` decides the consequences.
     #[must_use]
     pub const fn checks_identity(self) -> bool {
         match self.step_provider() {

@@ -1,4 +1,5 @@
-//! The texts that steps link, and the checks when any operation changes one of these texts.
+//! The texts that steps link, and the checks that run when any operation changes one of these
+//! texts.
 
 use std::collections::HashSet;
 
@@ -22,7 +23,8 @@ pub(super) const QUESTION: &str = "textMlTextId";
 pub(super) const OPTION: &str = "nameMlTextId";
 
 impl Step {
-    /// Returns every text that the step and its questions link, with the name of its field.
+    /// Returns every text that the step and its questions link, with the name of the field that
+    /// links it.
     pub fn all_linked_texts(&self) -> impl Iterator<Item = (&'static str, Option<Uuid>)> {
         let of_questions = self.questions.iter().flat_map(|question| {
             let names = question

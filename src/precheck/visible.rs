@@ -40,7 +40,7 @@ pub(crate) fn visible_ids(context: &mut Context<'_, '_>, steps: &[Step]) -> Resu
     )
 }
 
-/// Returns the ids in `ids` of steps that the caller can access.
+/// Returns those of the given ids that are ids of steps that the caller can access.
 pub(super) fn accessible_step_ids(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],

@@ -27,9 +27,9 @@ pub(super) fn is_accepted_and_signed(answers: &Object, is_signature_required: bo
     is_accepted(answers) && (!is_signature_required || is_signed())
 }
 
-/// Adds an issue for each invalid field, and for each field that an agreement does not have.
-/// Clients cannot send the proof of acceptance, because the service records it. A blank name is
-/// treated as a missing name.
+/// Adds an issue for each invalid field, and for each field that an agreement does not have. An
+/// example is the time of acceptance, which only the service records. A blank name is treated as a
+/// missing name.
 pub(super) fn validate_agreement(answers: &Object, issues: &mut FoundIssues) {
     validate_consent(answers, &["signedName"], issues);
     match answers.get("signedName") {

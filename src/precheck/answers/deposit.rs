@@ -107,8 +107,8 @@ mod tests {
         let none = offer(DepositOption::None, None);
         let [first, second] = [one, other].map(|id| offer(DepositOption::Waiver, Some(id)));
         let waiver = |id: Value| json!({ "choice": "waiver", "damageWaiverId": id });
-        // Inputs: the answers, the offered choices. Results: the field with an issue, whether the
-        // saved answers complete the step.
+        // Inputs: the answers, the offered choices. Results: the field with an issue, and whether
+        // the answers complete the step.
         for (answers, offered, at_fault, is_complete) in [
             (json!({}), vec![], None, true),
             (

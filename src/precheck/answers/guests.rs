@@ -58,8 +58,8 @@ pub(super) fn normalize_other_guests(mut answers: Object) -> Object {
 }
 
 /// Returns the fields that a step asks of its guests, in order and without duplicates. A step asks
-/// either the guest who booked or the other guests. A field is left out if its rule requires it
-/// only of guests whom the step does not ask.
+/// either the guest who booked or the other guests. A field that is required only of guests in the
+/// other role is left out.
 #[must_use]
 pub fn required_fields(step: &Step) -> Vec<&str> {
     let mut seen = HashSet::new();
@@ -549,7 +549,8 @@ mod tests {
     #[test]
     fn the_other_guests_step_is_complete_with_all_guests() {
         let ada = json!({ "firstName": "Ada" });
-        // Required fields, saved answers, number of other guests → whether the step is complete.
+        // Inputs: the required fields, the saved answers, the number of other guests. Result:
+        // whether the step is complete.
         for (required, answers, others, is_complete) in [
             (&[][..], json!({}), None, true),
             (&[], json!({ "guests": "Ana" }), None, true),

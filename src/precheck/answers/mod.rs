@@ -29,8 +29,8 @@ pub use questions::{flagged_questions, given_answer, has_flags, shown_questions}
 pub struct AnswerContext<'g> {
     /// Today's date at the flat.
     pub today: Date,
-    /// The organization's country, as an ISO 3166 code. Phone numbers of this country need no
-    /// country code.
+    /// The organization's country, as an ISO 3166 code. A phone number without a country code is
+    /// read as a number of this country.
     pub country: &'g str,
     /// The choices that a step of type `damage_deposit` offers for this stay.
     pub choices: &'g [DepositChoice],
@@ -55,7 +55,7 @@ pub struct GuestInput<'h> {
 pub struct MergeContext<'m> {
     /// The saved answers.
     pub saved: Option<&'m Object>,
-    /// Whether the sent answers contain only what changes, instead of all answers.
+    /// Whether the request contains only the changed answers, instead of all answers.
     pub is_change: bool,
     /// Makes the id of a new guest.
     pub new_id: &'m mut dyn FnMut() -> Uuid,
@@ -79,7 +79,7 @@ impl<'r> Requirements<'r> {
         }
     }
 
-    /// Returns the fields that are required of a guest with these details.
+    /// Returns the fields that are required of a guest with the details in `fields`.
     fn of_guest(&self, fields: &Object) -> impl Iterator<Item = &'r str> {
         let guest = GuestCategory {
             part: self.part,
@@ -160,9 +160,10 @@ pub fn normalize_answers(step_type: StepType, answers: Object) -> Object {
     }
 }
 
-/// Merges sent answers into the saved answers and returns the result. Details of guests are merged,
-/// and so are answers to questions that are sent as changes. All other sent answers replace the
-/// saved answers. Fails if an item in a list of guests has the id of no saved guest.
+/// Merges sent answers into the saved answers and returns the result. Details of guests are merged.
+/// Answers to questions are merged if the request contains only the changed answers. All other sent
+/// answers replace the saved answers. Fails if an item in a list of guests has the id of no saved
+/// guest.
 pub fn merged_answers(
     step_type: StepType,
     merging: MergeContext<'_>,

@@ -187,8 +187,8 @@ mod tests {
         Uuid::from_u128(number as u128)
     }
 
-    /// Builds a question with three options, or a free-form question. The id of an option is ten
-    /// times the question's number plus the option's position.
+    /// Builds a question with three options, or a free-form question without options. The id of an
+    /// option is ten times the question's number plus the option's position.
     fn question(
         number: usize,
         kind: QuestionKind,
@@ -329,8 +329,8 @@ mod tests {
     proptest! {
         #[test]
         fn asked_questions_agree_with_their_conditions(
-            // For each question: its conditions, each with the positions of a question and of an
-            // option, and the options that are chosen.
+            // For each question: its conditions, each as the position of a question and of an
+            // option, and the positions of the options that the guest chose.
             shape in prop::collection::vec(
                 (
                     prop::collection::vec((0..6_usize, 0..3_usize), 0..3),
