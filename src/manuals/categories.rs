@@ -115,8 +115,8 @@ pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Sto
         .transpose()
 }
 
-/// Writes a category and the link to its title. `before` is the title that the stored category
-/// links.
+/// Writes a category and the link to its title. `before` is the id of the title that the stored
+/// category links; `None` for a new category.
 pub(super) fn save(
     context: &mut Context<'_, '_>,
     before: Option<Uuid>,

@@ -294,8 +294,9 @@ fn english_view(context: &mut Context<'_, '_>, category: &StoredCategory) -> Res
     Ok(category.view(&texts))
 }
 
-/// Fails with 409 if a category has this English title, ignoring case and surrounding spaces. The
-/// titles of the categories in `own` are not compared, such as the title that is replaced.
+/// Fails with 409 if another category has this English title, ignoring case and surrounding spaces.
+/// `own` has the ids of the categories that may have the title, such as the category that is
+/// renamed.
 pub(super) fn check_title(context: &mut Context<'_, '_>, own: &[Uuid], title: &str) -> Result<()> {
     let others = categories::in_order(context)?
         .into_iter()

@@ -1,4 +1,4 @@
-//! The statements that delete the rows of this module when their organization is erased.
+//! The statements that delete manuals and their categories when their organization is erased.
 
 use engine::some_of;
 

@@ -24,7 +24,7 @@ use crate::records::{
 use crate::scopes::{Coverage, Target, TargetKind};
 
 store::statements! {
-    /// Selects the instructions of a scope, in the order of creation.
+    /// Selects the instructions of a property, a group or a tag, in the order of creation.
     OF_SCOPE = "select id, doc from record where organization_id = ?1 and kind = 'instruction'
         and lower(doc ->> 'scopeId') = ?2
         order by created_at, id";
@@ -123,8 +123,8 @@ fn retain_visible(context: &mut Context<'_, '_>, instructions: &mut Vec<Record>)
     Ok(())
 }
 
-/// Returns whether the caller may change an instruction. The caller may if the scope of the
-/// instruction is writable for the caller, or is not a property, a group or a tag.
+/// Returns whether the caller may change an instruction: the caller may change assignments to the
+/// scope of the instruction, or the scope is not a property, a group or a tag.
 fn may_change_instruction(context: &mut Context<'_, '_>, instruction: &Object) -> Result<bool> {
     if !context.property_scope().is_limited() {
         return Ok(true);

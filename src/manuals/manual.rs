@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::rule::{VisibilityRule, VisibilityRules};
 
-/// Content of a manual.
+/// Kind of content that a manual shows below its title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DisplayMode {
@@ -57,7 +57,7 @@ engine::resource! {
         manual_category_id: Option<Uuid> = None,
         /// Id of the category that the manual is filed under (`listPortalManualCategories`). An
         /// unknown id is a 404. Null or left out on create: no category, so guests find the manual
-        /// after all headings.
+        /// below all categories.
         #[schemars(extend(
             "x-choices-from" = "listPortalManualCategories",
             "x-summary" = "The category that the manual is filed under.",
@@ -86,8 +86,8 @@ engine::resource! {
         /// The custom field whose value is shown.
         custom_field_id: Option<Uuid> = None,
         /// Id of the custom field whose value is shown, as `listCustomFields` gives it. Required
-        /// while `displayMode` is `pms_variable`, refused otherwise. To change back to
-        /// `multi_lingual_text`, send null too.
+        /// while `displayMode` is `pms_variable`, refused otherwise. To change `displayMode` to
+        /// `multi_lingual_text`, also send null here.
         #[schemars(extend("x-choices-from" = "listCustomFields"))]
         sent as Option<Uuid>, in content;
 
@@ -104,16 +104,16 @@ engine::resource! {
         /// The cover image, if any.
         image_id: Option<Uuid> = None,
         /// Id of an image record to use as the cover; an unknown id is a 404. The image replaces
-        /// the icon; null removes the image. On update only, and not together with `iconName` or
-        /// `imageUrl`.
+        /// the icon; null removes the image. It can be sent on update only, and not together with
+        /// `iconName` or `imageUrl`.
         #[schemars(extend("x-summary" = "An image record to use as the cover."))]
         sent as Option<Uuid>, by hand, in cover after image_url;
 
-        /// The cover icon, if any. An unknown name shows as a blank.
+        /// Name of the cover icon, if any. An unknown name shows a blank placeholder.
         icon_name: Option<String> = None,
         /// Icon on the cover by its name, such as `wifi`, as `searchCoverIcons` finds it. An
-        /// unknown name shows a blank placeholder. It replaces the image; null or `""` removes the
-        /// icon. Not together with an image.
+        /// unknown name shows a blank placeholder. The icon replaces the image; null or `""`
+        /// removes the icon. It cannot be sent together with an image.
         sent as Option<UpTo200>, by hand, in cover;
 
         /// The visibility rules. A guest sees the manual only if all of them are met. Without
@@ -135,21 +135,22 @@ engine::resource! {
     #[schemars(rename = "PortalManual")]
     pub struct ManualFields {
         /// Title that guests read, in plain English, 1 to 200 characters. It is translated in the
-        /// background. Required unless `titleId` is given or `displayMode` is `pms_variable`; wins
-        /// over `titleId`. On create only.
+        /// background. Required unless `titleId` is given or `displayMode` is `pms_variable`. If
+        /// both are sent, `titleId` is ignored. It can be sent on create only.
         title: Option<Text200>;
 
         /// Body that guests read, in English and Markdown, up to 5000 characters. It is translated
-        /// in the background. Wins over `descriptionId`; a blank text adds no body. On create only.
+        /// in the background. If both are sent, `descriptionId` is ignored. A blank text adds no
+        /// body. It can be sent on create only.
         description: Option<Text5000>;
 
         /// Address of the image on the cover, an absolute http or https URL. It is stored as given
-        /// and not copied. It replaces the icon; null or `""` removes the image. Not together with
-        /// `iconName` or `imageId`.
+        /// and not copied. The image replaces the icon; null or `""` removes the image. It cannot
+        /// be sent together with `iconName` or `imageId`.
         image_url: Option<HttpUrlOrEmpty>, in cover;
 
         /// Id of the one property that the new manual is assigned to. An inaccessible property is a
-        /// 404. Null or left out: none, so no guest sees the manual. On create only.
+        /// 404. Null or left out: none, so no guest sees the manual. It can be sent on create only.
         #[schemars(extend("x-summary" = "The one property that the new manual is assigned to."))]
         property_id: Option<Uuid>;
     }

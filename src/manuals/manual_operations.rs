@@ -245,7 +245,8 @@ fn list(context: &mut Context<'_, '_>, input: ListManuals) -> Result<Vec<ManualR
         .collect())
 }
 
-/// Returns the list item of a manual; 404 if the caller's list does not contain it.
+/// Returns the list item of a manual. Fails with 404 if the manual does not exist or the caller
+/// cannot see it.
 fn get(context: &mut Context<'_, '_>, input: ById) -> Result<ManualRow> {
     visible::check_exists(context, input.id)?;
     let rows = records::manuals_by_id(context, vec![input.id])?;
@@ -306,8 +307,8 @@ fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     let has_title = fields.title.sent().is_some_and(Option::is_some);
     let mut manual = WrittenManual::default();
     fields.apply(&mut manual);
-    // The rules about the content involve all three fields, so they are skipped while one of these
-    // fields is wrong.
+    // `issues` compares these three fields with each other, so it is not called while one of them
+    // already has an issue.
     if !["titleId", "displayMode", "customFieldId"]
         .iter()
         .any(|field| wrong.contains(field))
@@ -406,8 +407,8 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     let cover = value_or_default(fields.cover(base), &mut found_issues);
     let rules = value_or_default(fields.rules(base), &mut found_issues);
     fields.apply(&mut manual.answered);
-    // The stored manual may already break a rule, because a record was deleted. That issue must not
-    // prevent changes of other fields.
+    // The stored manual may already break a rule, because a record that it linked was deleted. The
+    // issue of the stored manual must not prevent changes of other fields.
     let stored_issues = issues(
         &before.answered,
         before.answered.title_id.is_some(),
@@ -442,16 +443,16 @@ fn update(context: &mut Context<'_, '_>, input: Update<ManualFields>) -> Result<
     Ok(manual.answered)
 }
 
-/// Adds a warning to the response if guests do not see a part of a description (rules:
-/// manuals#texts-as-hosts-write-them).
+/// Adds a warning to the response if a description has HTML that guests do not see, or an embedded
+/// player, which guests see as a link (rules: manuals#texts-as-hosts-write-them).
 fn warn_of_hidden_parts(context: &mut Context<'_, '_>, field: &'static str, description: &str) {
     if let Some(warning) = markdown::warning(description) {
         context.warn(field, warning);
     }
 }
 
-/// Adds a warning to the response if guests do not see a part of a linked description. All
-/// languages of the description are checked.
+/// Adds the same warning as [`warn_of_hidden_parts`] for a linked description. All languages of the
+/// description are checked.
 fn warn_of_linked_description(
     context: &mut Context<'_, '_>,
     description: Option<Uuid>,

@@ -171,7 +171,7 @@ impl StockPhotos {
             .user_agent(USER_AGENT)
             .default_headers(headers)
             .timeout(DEADLINE)
-            // Redirects are off, so that the key is sent only to this address.
+            // Redirects are off, so that the key is sent only to the configured address.
             .redirect(Policy::none())
             .no_proxy()
             .build()

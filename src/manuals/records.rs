@@ -27,7 +27,7 @@ store::statements! {
         left join record i on i.organization_id = m.organization_id and i.kind = 'image'
         and i.id = m.image_id
         where m.organization_id = ?1 and m.id = any(?2) order by m.created_at, m.id";
-    /// Selects the ids of all manuals that are filed under a category.
+    /// Selects the manuals that are filed under a category, each with the id of the category.
     FILED = "select category_id, id from manual where organization_id = ?1
         and category_id is not null";
     /// Inserts or updates a manual.
@@ -138,7 +138,7 @@ fn linked_records(manual: &WrittenManual) -> impl Iterator<Item = (RecordKind, U
     )
 }
 
-/// Returns the parameters of [`PUT_MANUAL`] without the organization.
+/// Returns the parameters of [`PUT_MANUAL`], except the first, which is the id of the organization.
 fn row(manual: &Manual) -> Result<[store::Value; 8]> {
     let answered = &manual.answered;
     let doc = store::Value::json(manual)?;

@@ -48,46 +48,51 @@ pub enum VisibilityRule {
     VerificationStatus(Verifications),
 }
 
-/// A period from a start to an end, each relative to check-in or check-out. A start or an end
-/// without an anchor does not limit the period, and its distance from the anchor is ignored.
+/// A period from a start to an end, each relative to check-in or check-out. If the anchor of the
+/// start or the end is `None`, the period has no limit on that side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelativeDate {
-    /// The anchor of the start.
+    /// The event from which the start is counted: check-in or check-out. `None`: the period has no
+    /// start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_date_relative_type: Option<Anchor>,
-    /// The distance of the start from its anchor, in units. `None` means 0.
+    /// The distance of the start from its anchor, in the unit of `days_before_time_unit`. `None`
+    /// means 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_before: Option<u32>,
-    /// The unit of the start.
+    /// The unit of `days_before`; `None` means days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_before_time_unit: Option<Unit>,
-    /// The anchor of the end.
+    /// The event from which the end is counted: check-in or check-out. `None`: the period has no
+    /// end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_date_relative_type: Option<Anchor>,
-    /// The distance of the end from its anchor, in units. `None` means 0.
+    /// The distance of the end from its anchor, in the unit of `days_after_time_unit`. `None` means
+    /// 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_after: Option<u32>,
-    /// The unit of the end.
+    /// The unit of `days_after`; `None` means days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days_after_time_unit: Option<Unit>,
 }
 
-/// A time of the stay from which another time is counted, and the direction.
+/// The event of the stay from which the start or the end of a period is counted, and the direction
+/// in which it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
-    /// The time is counted back from check-in.
+    /// The start or end is counted back from check-in.
     BeforeCheckIn,
-    /// The time is counted forward from check-in.
+    /// The start or end is counted forward from check-in.
     AfterCheckIn,
-    /// The time is counted back from check-out.
+    /// The start or end is counted back from check-out.
     BeforeCheckOut,
-    /// The time is counted forward from check-out.
+    /// The start or end is counted forward from check-out.
     AfterCheckOut,
-    /// Check-in itself.
+    /// The start or end is check-in itself.
     CheckInTime,
-    /// Check-out itself.
+    /// The start or end is check-out itself.
     CheckOutTime,
 }
 
@@ -99,8 +104,8 @@ impl Anchor {
         )
     }
 
-    /// Returns -1 for a time before check-in or check-out, 1 for a time after it, and 0 for
-    /// check-in or check-out itself.
+    /// Returns -1 if times are counted back from the event, 1 if they are counted forward, and 0
+    /// for the event itself.
     pub(super) const fn direction(self) -> i64 {
         match self {
             Self::BeforeCheckIn | Self::BeforeCheckOut => -1,
@@ -110,7 +115,7 @@ impl Anchor {
     }
 }
 
-/// The unit of a relative date.
+/// The unit of a distance from check-in or check-out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -180,7 +185,7 @@ pub fn seasons_are_over(rules: &[VisibilityRule], today: Date) -> bool {
     })
 }
 
-/// The length of a stay in nights, both bounds included.
+/// A range of the number of nights of a stay. Both bounds are included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StayLength {
@@ -192,22 +197,21 @@ pub struct StayLength {
     pub length_of_stay_to_days: Option<u32>,
 }
 
-/// Two lists of booking channels, by the identifiers that reservations use. One of the lists
-/// applies.
+/// Booking channels, by the identifiers that reservations use. Only one of the two lists applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sources {
     /// Selects which of the two lists below applies.
     pub source_rule_type: SourceRuleType,
-    /// The included channels. There is at least one if `source_rule_type` selects this list.
+    /// The channels whose stays see the manual. If this list applies, it has at least one channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub included_booking_sources: Option<Vec<String>>,
-    /// The excluded channels. This list can be empty.
+    /// The channels whose stays do not see the manual. This list can be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded_booking_sources: Option<Vec<String>>,
 }
 
-/// Selects whether the list of included or of excluded booking channels applies.
+/// The list of booking channels that applies: the included or the excluded channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceRuleType {
@@ -356,7 +360,7 @@ mod tests {
         serde_json::from_value(rules).unwrap()
     }
 
-    /// Returns the paths of the issues of a rule that involve several fields.
+    /// Returns the paths of the issues that `into_rules` finds in a list with one rule.
     fn faults(sent: Value) -> Vec<String> {
         let issues = VisibilityRules(rules(sent))
             .into_rules(&["data"])

@@ -14,7 +14,7 @@ use super::rule::{
 };
 use crate::records::VerificationStatus;
 
-/// Maximum number of seasons, channels or statuses in a rule.
+/// Maximum number of seasons, booking channels or verification statuses in a rule.
 const MAX_ITEMS: usize = 100;
 
 impl RuleCategory {

@@ -19,13 +19,14 @@ pub(crate) struct ManualTexts;
 /// the title.
 pub(crate) struct CategoryTitles;
 
-/// The field that links a title, of a manual and of a category.
+/// The field that links the title of a manual. The title of a category is linked by a field of the
+/// same name.
 pub(super) const TITLE: &str = "titleId";
 /// The field that links the body of a manual.
 pub(super) const DESCRIPTION: &str = "descriptionId";
 
 impl WrittenManual {
-    /// Returns the linked texts, each with the name of its field.
+    /// Returns the texts that the manual links, each with the name of the field that links it.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 2] {
         [(TITLE, self.title_id), (DESCRIPTION, self.description_id)]
@@ -67,8 +68,8 @@ impl TextRules for CategoryTitles {
         TextForm::trimmed_up_to(200)
     }
 
-    /// Every caller can read all categories. A limited caller may rename only some of them, and may
-    /// write only the titles of these.
+    /// Every caller can read all categories. A limited caller may change only the titles of the
+    /// categories that this caller may rename.
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         category_operations::writable_ids(context, things)
     }

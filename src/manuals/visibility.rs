@@ -9,8 +9,8 @@ use strum::IntoStaticStr;
 use super::rule::{Anchor, SourceRuleType, Unit, VisibilityRule, Window};
 use crate::records::VerificationStatus;
 
-/// The number of days in eight years. Every day of the calendar, even 29 February, occurs within
-/// any eight years.
+/// The maximum number of days in eight years. Every day of the calendar, even 29 February, occurs
+/// within any eight years.
 const ALL_DAYS: i64 = 8 * 366;
 
 impl VisibilityRule {
@@ -44,7 +44,8 @@ impl VisibilityRule {
                 let has_night_in = |window: &Window| {
                     let nights = stay.nights();
                     if window.is_yearly {
-                        // A stay of this many nights has a night on every day of the calendar.
+                        // After eight years, every day of the calendar has occurred, so later
+                        // nights are not checked.
                         let days = (0..nights.min(ALL_DAYS))
                             .map(|day| SignedDuration::from_hours(24 * day));
                         return days
@@ -123,8 +124,8 @@ impl VisibilityInput {
         (self.check_in.duration_until(self.check_out).as_hours() / 24).max(0)
     }
 
-    /// Returns the time that is this many units from an anchor. A time outside the range of the
-    /// calendar becomes the nearest time inside it.
+    /// Returns the time that is `number` units away from an anchor, in the direction of the anchor.
+    /// A time outside the range of the calendar becomes the nearest time inside it.
     pub(super) fn timestamp_from(
         &self,
         anchor: Anchor,

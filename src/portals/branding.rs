@@ -57,7 +57,7 @@ engine::resource! {
         /// six. Default `#F8FAFC`.
         sent as HexColor, in colours;
 
-        /// Address of the logo for dark headers.
+        /// Address of the logo that is shown on dark headers.
         logo_white_url: Option<String> = None,
         /// Address of the logo for dark headers, an absolute http or https URL. `""` or null clears
         /// it.
@@ -81,11 +81,12 @@ engine::resource! {
         /// it.
         sent as Option<HttpUrlOrEmpty>, in links;
 
-        /// Whether portals without a branding of their own use this one. An organization has at
-        /// most one such branding.
+        /// Whether portals without a branding of their own use this branding. An organization has
+        /// at most one default branding.
         is_default: bool = false,
-        /// Whether portals with no branding of their own use this one. `true` takes the flag from
-        /// the branding that has it. `false` on the default branding is a 409. Default `false`.
+        /// Whether portals with no branding of their own use this branding. `true` takes the flag
+        /// from the current default branding. `false` on the default branding is a 409. Default
+        /// `false`.
         sent as bool, by hand, in basics;
 
         /// Deprecated; always false.
@@ -94,7 +95,8 @@ engine::resource! {
         #[schemars(extend("deprecated" = true))]
         sent as Option<bool>, by hand;
 
-        /// The domain the branding is served on; null means the default domain.
+        /// Id of the custom URL on whose domain guests find portals with this branding; null means
+        /// the default domain.
         custom_url_id: Option<Uuid> = None,
         /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives
         /// it. It must be a guest-portal URL. Null or left out on create: the default domain.
@@ -150,7 +152,7 @@ impl Creatable for BrandingFields {
     }
 }
 
-/// Returns the published example, with a callout.
+/// Returns the published example, with a link to a callout.
 fn example() -> Value {
     let [id, callout] =
         [0xab, 0xac].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));

@@ -34,7 +34,7 @@ store::statements! {
         set is_default = excluded.is_default, updated_at = excluded.updated_at, doc = excluded.doc";
 }
 
-/// The field that links the callout.
+/// The field that links the callout, the message at the head of the portal.
 const CALLOUT: &str = "calloutMessageId";
 
 pub(super) fn operations() -> Vec<Operation> {
@@ -235,8 +235,8 @@ pub(crate) fn default_branding(context: &mut Context<'_, '_>) -> Result<Option<B
         .transpose()?)
 }
 
-/// Removes deleted custom URLs from brandings. A branding without a custom URL is served on the
-/// default domain.
+/// Removes deleted custom URLs from the brandings that link them. Portals with such a branding are
+/// then served on the default domain.
 pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, deleted: &[Uuid]) -> Result<()> {
     for mut branding in all_brandings(context)? {
         if branding
@@ -251,7 +251,7 @@ pub(crate) fn forget_custom_urls(context: &mut Context<'_, '_>, deleted: &[Uuid]
     Ok(())
 }
 
-/// Removes the default flag from the branding that has it.
+/// Removes the default flag from the current default branding.
 fn clear_default(context: &mut Context<'_, '_>) -> Result<()> {
     let Some(mut branding) = default_branding(context)? else {
         return Ok(());

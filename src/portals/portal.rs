@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
-/// The way of contact that the contact bubble opens.
+/// The way of contact that the contact bubble on the guest's page opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommunicationMethod {
@@ -23,7 +23,7 @@ pub enum CommunicationMethod {
 }
 
 impl CommunicationMethod {
-    /// Returns the name of the field with the number that the method needs.
+    /// Returns the name of the field with the phone number that the way of contact needs.
     const fn number_field(self) -> &'static str {
         match self {
             Self::Whatsapp => "supportWhatsapp",
@@ -61,12 +61,12 @@ engine::resource! {
         /// Whether the portal serves the properties to which no other portal is assigned. At most
         /// one portal of an organization is the default.
         is_default: bool = false,
-        /// Whether the portal serves properties that get no portal directly, by their group or by a
-        /// tag. `true` takes the flag from the portal that has it, `false` on the only default
-        /// portal is a 409; default `false`.
+        /// Whether the portal serves properties to which no portal is assigned, directly, by their
+        /// group or by a tag. `true` takes the flag from the current default portal. `false` on the
+        /// default portal is a 409. Default `false`.
         sent as bool, by hand, in basics;
 
-        /// Contact address of the portal.
+        /// Mail address that guests can write to.
         support_email: Option<String> = None,
         /// Mail address that guests can write to. Null clears it.
         sent as Option<EmailAddress>, in contact after support_text_phone;
@@ -121,13 +121,13 @@ engine::resource! {
         /// once.
         is_manual_review_enabled: bool = true,
         /// Whether submitted pre-check-ins are held for staff to review. `false` approves them at
-        /// once. Default `true`; unrelated to house manuals.
+        /// once. Default `true`. The setting does not concern house manuals.
         sent as bool, in precheckin;
 
         /// Whether guests may report issues as tickets.
         is_ticketing_enabled: bool = true,
-        /// Whether guests can report issues, which become tasks. `false` hides the tile and refuses
-        /// reports. Default `true`.
+        /// Whether guests can report issues, which become tasks. `false` hides the tile
+        /// `report_an_issue` and refuses reports. Default `true`.
         sent as bool, in contact after is_chat_enabled;
 
         /// Whether guests are asked for a review at check-out.
@@ -153,10 +153,11 @@ engine::resource! {
         /// Whether a finished pre-check-in is celebrated with confetti. Default `true`.
         sent as bool, in precheckin;
 
-        /// Whether an abandoned selection of extras is reported among the changes of guests.
+        /// Whether the platform is told when a guest selects extras and then abandons the
+        /// selection.
         is_cart_abandonment_enabled: bool = true,
-        /// Whether an abandoned selection of extras is reported among the changes of guests.
-        /// Default `true`.
+        /// Whether the changes of guests that the platform reads include an abandoned selection of
+        /// extras. Default `true`.
         sent as bool, in stay;
 
         /// Whether guests are offered a wallet pass.
@@ -173,7 +174,7 @@ engine::resource! {
 
         /// Whether the special offer is shown.
         is_special_offer_active: bool = false,
-        /// Whether guests see the special offer; default `false`. An offer without copy shows an
+        /// Whether guests see the special offer; default `false`. An offer without texts shows an
         /// empty card, so send `specialOfferTitle` and `specialOfferCtaText` along.
         sent as bool, in offer;
 
@@ -201,7 +202,8 @@ engine::resource! {
         #[schemars(length(max = 100))]
         sent as Option<Vec<Tile>>, in stay before is_unlock_hint_shown;
 
-        /// Id of the portal's branding; null means the organization's default branding.
+        /// Id of the branding that the portal shows; null means the organization's default
+        /// branding.
         branding_id: Option<Uuid> = None,
         /// Id of the branding that the portal shows (`listPortalBrandings`). An unknown branding is
         /// a 404. Null or left out on create: the organization's default branding.
@@ -259,7 +261,7 @@ impl Portal {
         }
     }
 
-    /// Returns the number that a method of contact uses, if the portal has one.
+    /// Returns the phone number that a way of contact uses, if the portal has one.
     #[must_use]
     pub fn number_for(&self, method: CommunicationMethod) -> Option<&str> {
         match method {
@@ -287,7 +289,7 @@ impl Creatable for PortalFields {
 
 impl PortalFields {
     /// Checks the rules about the fields of a new portal. `wrong` names the fields that already
-    /// have an issue; a missing number among them gets no second issue.
+    /// have an issue. If the missing phone number is among these fields, it gets no second issue.
     #[must_use]
     pub fn rules(self, wrong: &[&str]) -> Findings {
         let mut portal = Portal::default();
@@ -300,10 +302,11 @@ impl PortalFields {
     }
 }
 
-/// Returns the issue of a portal whose method of contact has no number (rules: portals#contact).
+/// Returns the issue of a portal whose way of contact lacks its phone number (rules:
+/// portals#contact).
 ///
-/// `base` is the path of the fields in the body. If the request contains the method, the issue is
-/// reported at the method, otherwise at the number that the request clears.
+/// `base` is the path of the fields in the body. If the request contains `communicationMethod`, the
+/// issue is reported at this field, otherwise at the number that the request clears.
 #[must_use]
 pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Option<Issue> {
     let method = portal.communication_method?;
@@ -325,8 +328,8 @@ pub fn contact_issue(portal: &Portal, is_method_sent: bool, base: &[&str]) -> Op
     ))
 }
 
-/// Returns the method of contact and the number that the contact bubble opens; `None` if the portal
-/// has no bubble.
+/// Returns the way of contact that the contact bubble opens, and its phone number; `None` if the
+/// portal has no bubble.
 #[must_use]
 pub fn contact(portal: &Portal) -> Option<(CommunicationMethod, &str)> {
     let method = portal.communication_method?;
@@ -347,7 +350,7 @@ pub fn tiles(excluded: Option<&[Tile]>) -> Vec<Tile> {
     }
 }
 
-/// Returns the published example, with an offer and a phone number.
+/// Returns the published example, with a special offer and a phone number.
 fn example() -> Value {
     let [id, title, cta] = [0xab, 0xac, 0xad]
         .map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));

@@ -42,7 +42,8 @@ store::statements! {
     PORTAL = "select doc from portal where organization_id = ?1 and id = ?2";
     /// Selects the default portal.
     DEFAULT = "select doc from portal where organization_id = ?1 and is_default = true";
-    /// Selects the id of the portal with this folded name.
+    /// Selects the id of the portal with this name. `?2` is the name in the form in which names are
+    /// compared.
     BY_NAME = "select id from portal where organization_id = ?1 and name_key = ?2";
     /// Inserts or updates a portal.
     PUT = "insert into portal (organization_id, id, name_key, is_default, created_at, updated_at,
@@ -385,7 +386,7 @@ fn check_name(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     Ok(())
 }
 
-/// Removes the default flag from the portal that has it.
+/// Removes the default flag from the current default portal.
 fn clear_default(context: &mut Context<'_, '_>) -> Result<()> {
     let Some(mut portal) = default_portal(context)? else {
         return Ok(());
@@ -454,7 +455,7 @@ enum SentText<'f> {
 struct TextFieldChange {
     /// The name of the field in a request.
     field: &'static str,
-    /// The new English text; `None` to unlink the translation.
+    /// The new English text; `None` if the request unlinks the translation.
     text: Option<String>,
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }

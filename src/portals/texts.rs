@@ -20,12 +20,12 @@ pub(crate) struct PortalCopy;
 /// The callouts of brandings.
 pub(crate) struct Callouts;
 
-/// The field that links the prompt for pre-check-in. All other texts of a portal belong to the
-/// special offer.
+/// The field that links the prompt for pre-check-in. The other three texts of a portal belong to
+/// the special offer.
 const PROMPT: &str = "precheckinPromptMessageId";
 
 impl Portal {
-    /// Returns the linked texts, each with the name of its field.
+    /// Returns the texts that the portal links, each with the name of the field that links it.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 4] {
         [
@@ -102,8 +102,8 @@ impl TextRules for Callouts {
         TextForm::up_to(2_000)
     }
 
-    /// Any caller with the permission `ModifyProperties` may change brandings (rules:
-    /// access#portals-of-limited-callers, 6).
+    /// Callers with the permission `ModifyProperties` may change every branding, even if they are
+    /// limited to some properties (rules: access#portals-of-limited-callers, 6).
     fn admit(&self, context: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)
     }

@@ -9,9 +9,9 @@ use super::super::super::rule::{
 };
 use super::super::*;
 
-/// Converts a local time to a timestamp. Tries the offset that the zone has well before this time,
-/// and the offset that it has well after. If neither timestamp has this local time, the clocks skip
-/// the time, and the offset before applies.
+/// Converts a local time to a timestamp. Tries two offsets of the zone: the offset 26 hours before
+/// the local time, and the offset 26 hours after it. If neither timestamp has this local time, the
+/// clocks skip the time, and the earlier offset applies.
 fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
     let as_utc = TimeZone::UTC.to_timestamp(local).unwrap();
     let by_offset_at =
@@ -25,7 +25,8 @@ fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
     }
 }
 
-/// Returns the time of an anchor, shifted by one unit at a time in the direction of the anchor.
+/// Returns the timestamp that is `number` units away from an anchor. Shifts the time by one unit at
+/// a time.
 fn naive_anchor(
     stay: &VisibilityInput,
     anchor: Anchor,
