@@ -1,9 +1,9 @@
-//! The statements that delete the rows of this module when their organization is erased.
+//! The statement that deletes assignments when their organization is erased.
 
 use engine::some_of;
 
 store::statements! {
-    /// Deletes assignments.
+    /// Deletes assignments of steps, manuals and portals.
     SCOPES = some_of!(
         "entity_scope",
         "organization_id, entity_type, entity_id, target_kind, target_id"

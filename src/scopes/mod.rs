@@ -49,13 +49,15 @@ store::statements! {
         where organization_id = ?1 and target_kind in
         ('property', 'property_group', 'tag', 'portal_settings')
         and target_id = any(?3) and entity_type = ?2";
-    /// Assigns an entity to those of the given records of a kind that exist.
+    /// Assigns an entity to the records of a kind with the given ids. Ids that belong to no record
+    /// are ignored.
     ADD = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind,
         target_id, created_at)
         select organization_id, ?2, ?3, kind, id, ?6 from record where organization_id = ?1
         and kind = ?4 and id = any(?5)
         on conflict do nothing";
-    /// Assigns an entity to those of the given portals that exist.
+    /// Assigns an entity to the portals with the given ids. Ids that belong to no portal are
+    /// ignored.
     ADD_PORTALS = "insert into entity_scope
         (organization_id, entity_type, entity_id, target_kind, target_id, created_at)
         select organization_id, ?2, ?3, 'portal_settings', id, ?5 from portal
@@ -64,7 +66,7 @@ store::statements! {
     /// Deletes assignments.
     REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2
         and entity_id = ?3 and target_kind = ?4 and target_id = any(?5)";
-    /// Deletes the direct assignments of the given properties to portals. Without the index hint,
+    /// Deletes the direct assignments of portals to the given properties. Without the index hint,
     /// SQLite reads the assignments of all portals.
     CLEAR_PORTAL = "delete from entity_scope indexed by entity_scope_by_target
         where organization_id = ?1 and target_kind = 'property' and target_id = any(?2)
@@ -110,7 +112,7 @@ pub(crate) struct Assignable {
 /// name.
 pub(crate) type ScopeNames = Vec<(Uuid, Option<String>)>;
 
-/// A kind of target that is not a record of the platform, such as a portal. The module that defines
+/// A kind of target that is not a synchronized record, such as a portal. The module that defines
 /// the kind registers it.
 pub(crate) struct TargetSource {
     pub kind: TargetKind,
@@ -163,11 +165,12 @@ pub enum EntityType {
 pub enum TargetKind {
     /// A property itself.
     Property,
-    /// The properties of a group.
+    /// A property group. The assignment reaches all properties of the group.
     PropertyGroup,
-    /// The properties with a tag.
+    /// A tag. The assignment reaches all properties with the tag.
     Tag,
-    /// The properties that a portal serves; steps only.
+    /// A portal. The assignment reaches all properties that the portal serves. Only steps can be
+    /// assigned to portals.
     #[serde(rename = "portal_settings")]
     #[strum(serialize = "portal_settings")]
     Portal,
@@ -213,7 +216,7 @@ pub struct EntityScopes {
     pub tag_ids: Vec<Uuid>,
     /// Ids of the portals that the entity is assigned to; steps only.
     pub portal_settings_ids: Vec<Uuid>,
-    /// Name of each property, group, tag and portal above, by id; null for one without a name.
+    /// Name of each property, group, tag and portal above, by id; null if the object has no name.
     pub names: BTreeMap<Uuid, Option<String>>,
 }
 

@@ -254,7 +254,7 @@ fn by_kind(targets: impl IntoIterator<Item = Target>) -> BTreeMap<TargetKind, Ve
     by_kind
 }
 
-/// Returns the registration of an entity type.
+/// Returns the [`Assignable`] that the module of an entity type has registered.
 pub(super) fn assignable(
     context: &Context<'_, '_>,
     entity_type: EntityType,

@@ -131,14 +131,14 @@ impl PropertiesByTarget {
         })
     }
 
-    /// Returns the value from the cache, or reads it from the database. A change of the
-    /// configuration invalidates the cached value.
+    /// Returns the properties by target from the cache, or reads them from the database. A change
+    /// of the configuration invalidates the cached value.
     fn cached(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         context.cached("behind targets", Self::load)
     }
 
-    /// Counts the properties that at least one of these targets covers. With `own`, counts only the
-    /// properties that are also in this set.
+    /// Counts the properties that at least one of these targets covers. If `own` is a set, counts
+    /// only properties in this set, which are those that a limited caller can access.
     fn count(&self, targets: &[Target], own: Option<&PropertySet>) -> usize {
         let mut reached = PropertySet::none_of(self.indexes.len());
         for target in targets {

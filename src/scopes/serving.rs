@@ -17,8 +17,8 @@ use super::resolution::{Assignments, Placement, ResolvedPortal, resolve};
 use super::{Target, TargetKind};
 use crate::records::{Property, RecordKind, records_as};
 
-/// Maximum number of properties whose portals are resolved one by one. For more properties, all
-/// assignments of the organization are read at once.
+/// Up to this number of properties, the portal of each property is found by queries for that
+/// property alone. For more properties, all assignments of the organization are read at once.
 const MAX_SINGLE_READS: usize = 8;
 
 store::statements! {
@@ -130,7 +130,7 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
     Ok(assignments)
 }
 
-/// Whether a target covers properties inside and outside the access of one caller.
+/// Whether a target covers properties inside and outside the properties that one caller can access.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TargetCoverage {
     /// Whether the target covers a property that the caller can access.
@@ -139,8 +139,8 @@ pub(crate) struct TargetCoverage {
     pub is_outside: bool,
 }
 
-/// The coverage of portals, groups and tags for one caller. An unlimited caller can see and change
-/// all of them.
+/// For one caller: which portals, groups and tags cover properties that the caller can access.
+/// `None` for an unlimited caller, who can see and change all of them.
 pub(crate) struct Coverage(Option<LimitedCaller>);
 
 #[derive(Default)]
@@ -191,7 +191,8 @@ impl Coverage {
             .is_none_or(|limited| limited.cover((kind, id)).is_inside)
     }
 
-    /// Returns whether the caller may assign something to a property, group, tag or portal.
+    /// Returns whether the caller may assign a step, a manual or a portal to this property, group,
+    /// tag or portal.
     pub(crate) fn is_writable(&self, kind: TargetKind, id: Uuid) -> bool {
         self.0.as_ref().is_none_or(|limited| {
             let cover = limited.cover((kind, id));
@@ -216,8 +217,8 @@ impl Coverage {
         self.is_writable(TargetKind::Portal, id)
     }
 
-    /// Returns the combined coverage of these targets. For an unlimited caller, no property is
-    /// outside the access.
+    /// Returns whether any of these targets covers a property inside, and any a property outside
+    /// the caller's access. For an unlimited caller, every property is inside.
     pub(crate) fn combined_coverage(&self, targets: &[Target]) -> TargetCoverage {
         let Some(limited) = &self.0 else {
             return TargetCoverage {

@@ -92,8 +92,8 @@ store::statements! {
         from record r where r.organization_id = ?1 and r.kind = 'reservation' and r.id = any(?2)
             and (?3 or r.property_id is null or r.property_id = any(?4))
         order by r.check_in desc, r.id desc";
-    /// Selects the records of a kind with their names. Only kinds that can be searched have a name
-    /// in this column.
+    /// Selects the records of a kind with their names. The column `name` is null for kinds that
+    /// cannot be searched.
     RECORDS = "select id, name from record where organization_id = ?1 and kind = ?2
         and name is not null";
 }
@@ -129,7 +129,7 @@ pub(crate) struct FoundRow {
     /// Id of the resource or record.
     pub id: Uuid,
     /// Name of the result: the nickname of a step or manual, the English title of a category, or
-    /// guest, property and check-in of a reservation.
+    /// the guest, property and check-in date of a reservation.
     pub name: String,
 }
 
@@ -302,7 +302,7 @@ const fn found_type(kind: TargetKind) -> FoundType {
     }
 }
 
-/// Adds the reservations that the query refers to, for example by a booking code. Compares the
+/// Adds the reservations that the query names directly, for example by a booking code. Compares the
 /// query with the guests' names of all other reservations.
 fn offer_reservations(
     context: &mut Context<'_, '_>,

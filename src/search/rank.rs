@@ -20,7 +20,7 @@ use serde::Serialize;
 use strum::VariantArray;
 use uuid::Uuid;
 
-/// Type of a result. Among equal matches, results of the first of these types come first.
+/// Type of a result. Among results with an equal match, the types come in this order.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, VariantArray,
 )]
@@ -81,7 +81,7 @@ pub enum Fit {
     RunTogether,
 }
 
-/// A search query in the forms in which names are compared with it.
+/// A search query, with a second form without hyphens for names with hyphens.
 #[derive(Debug)]
 pub struct Query {
     plain: SearchTerms,
@@ -111,7 +111,7 @@ impl Query {
         SearchTerms::of(whole).map(|plain| Self { plain, joined })
     }
 
-    /// Returns the query without the words that are hints. Returns `None` if no word of the query
+    /// Returns the query without the words that hint at a type of result. Returns `None` if no word
     /// is a hint, or if every word is a hint.
     fn without(&self, is_hint: impl Fn(&str) -> bool) -> Option<Self> {
         let rest: Vec<&str> = self
@@ -361,7 +361,8 @@ impl BestHits {
         }
     }
 
-    /// Adds a result that the query refers to, for example by its id, as an exact fit.
+    /// Adds a result that the query names directly, for example by its id. The result is ranked as
+    /// an exact match.
     pub fn add_exact(&mut self, found_type: FoundType, id: Uuid, name: &str) {
         self.hits.push(Hit {
             is_without_hints: false,

@@ -75,8 +75,8 @@ pub(super) struct HeaderError {
     pub(super) message: String,
 }
 
-/// The field of a property that contains the values of its custom fields, by the id of the custom
-/// field.
+/// The name of the property's field that has the values of its custom fields. In this field, each
+/// value has the id of a custom field as its key.
 const CUSTOM_FIELDS: &str = "customFields";
 
 /// The name of the column that identifies the record of a line.
@@ -126,7 +126,8 @@ pub(crate) fn field_names(kind: RecordKind) -> Vec<String> {
         .collect()
 }
 
-/// Returns the type of a field that refers to other records.
+/// Returns the type of a field that refers to other records; `None` if the field refers to no
+/// record.
 fn reference(kind: RecordKind, name: &str) -> Option<CellType> {
     if kind == RecordKind::Instruction && name == "scopeId" {
         return Some(CellType::Place);
@@ -142,7 +143,8 @@ fn reference(kind: RecordKind, name: &str) -> Option<CellType> {
     })
 }
 
-/// Returns the type of a field with this schema, or `None` if no cell can express its values.
+/// Returns the type of a field with this JSON Schema; `None` if a cell cannot express the values of
+/// the field.
 fn holds(schema: &Value) -> Option<CellType> {
     let schema = not_null(schema);
     let is = |expected: &str| match &schema["type"] {
@@ -173,7 +175,7 @@ fn holds(schema: &Value) -> Option<CellType> {
     }
 }
 
-/// Returns the schema of a nullable field without its alternative `null`.
+/// Returns the JSON Schema of a field without the alternative `null`.
 fn not_null(schema: &Value) -> &Value {
     ["anyOf", "oneOf"]
         .iter()
@@ -193,8 +195,9 @@ fn normalized(header: &str) -> String {
         .collect()
 }
 
-/// Returns whether a normalized header matches a field. The header of a reference may omit `Id`,
-/// and the header of a custom field may have its id.
+/// Returns whether a normalized header matches a field. The header for a reference, such as
+/// `propertyId`, may omit `Id`. The header for a custom field may have the field's id instead of
+/// its name.
 fn matches_field(header: &str, field: &ColumnField) -> bool {
     let name = normalized(&field.name());
     if field.custom.is_some() {

@@ -51,8 +51,8 @@ pub struct ImportTable {
     pub kind: RecordKind,
     /// The content of the CSV file.
     pub csv: String,
-    /// The field for each column whose header does not match the name of its field. The key is the
-    /// header.
+    /// The names of fields by header, for columns whose header does not match the name of the
+    /// field.
     pub columns: BTreeMap<String, String>,
     /// The `strftime` pattern of dates; `None` is ISO 8601.
     pub date_format: Option<String>,
@@ -134,7 +134,7 @@ pub struct TableError {
     pub message: String,
 }
 
-/// The result of a line.
+/// The result of a line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -349,7 +349,8 @@ fn import(context: &mut Context<'_, '_>, table: &ImportTable) -> Result<Imported
     Ok(imported)
 }
 
-/// Converts an issue from writing the records into an error of the line that has the record.
+/// Converts an issue that occurred when the records were written. The resulting error names the
+/// line of the record and the column of the field.
 fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &Headers) {
     let index = issue.path.iter().find_map(|step| match step {
         PathSegment::Index(index) => Some(*index),
@@ -614,7 +615,8 @@ fn stored_records(
     rows.iter().map(record).collect()
 }
 
-/// Sets a field in the data of a record. The path of the field may lead into an object.
+/// Sets a field in the data of a record. If the path of the field has two names, such as `guest`,
+/// `firstName`, sets the second field inside the object of the first.
 fn set(data: &mut Object, field: &ColumnField, value: Value) {
     match &field.path[..] {
         [name] => drop(data.insert(name.clone(), value)),

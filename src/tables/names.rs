@@ -1,5 +1,5 @@
-//! Finds the records to which the cells of a table refer: by name, by id, or by the external id of
-//! an earlier import.
+//! Finds the records to which the cells of a CSV file refer: by name, by id, or by the external id
+//! of an earlier import.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,7 +25,7 @@ pub(super) struct RecordLookup {
 }
 
 impl RecordLookup {
-    /// Reads all records of these kinds, so that cells can refer to them.
+    /// Reads all records of these kinds, so that [`RecordLookup::find`] finds them.
     pub(super) fn load(context: &mut Context<'_, '_>, kinds: BTreeSet<RecordKind>) -> Result<Self> {
         let mut names = Self {
             organization: context.organization.id,

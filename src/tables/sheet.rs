@@ -61,7 +61,7 @@ pub(super) fn parse_csv(text: &str) -> Result<CsvTable, CsvError> {
 /// with CR LF, or after blank lines.
 #[derive(Default)]
 struct LineCounter {
-    /// The offset up to which line breaks have been counted.
+    /// The offset in bytes up to which line breaks have been counted.
     byte: usize,
     /// The number of line breaks up to this offset.
     breaks: u64,

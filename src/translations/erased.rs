@@ -1,11 +1,11 @@
-//! The statements that delete the rows of this module when their organization is erased.
+//! The statements that delete texts and translation jobs when their organization is erased.
 
 use engine::some_of;
 
 store::statements! {
     /// Deletes translation jobs.
     TRANSLATION_JOBS = some_of!("translation_job", "organization_id, translation_id, language");
-    /// Deletes uses of texts.
+    /// Deletes the links from resources to texts.
     TEXT_USES = some_of!("translation_use", "organization_id, translation_id, thing_id, field");
     /// Deletes versions of texts.
     ENTRIES = some_of!("translation_entry", "organization_id, translation_id, language");

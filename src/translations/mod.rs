@@ -249,8 +249,8 @@ pub(crate) fn create_in(
 }
 
 /// Writes a hand-written text in one language. Nothing changes if the same hand-written text is
-/// stored already and the English text has not changed since. Call this only if no other resource
-/// shows the text. Otherwise use [`CheckedText`].
+/// stored already and the English text has not changed since. Call this only if the resource that
+/// the caller writes is the only one that shows the text. Otherwise use [`CheckedText`].
 ///
 /// A new English text is queued for translation into the languages that `others` selects. A text in
 /// another language cancels the queued or running translation into that language, so a translation
@@ -315,8 +315,9 @@ fn delete_entry(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Resu
     context.execute_deferred(&TOUCH, values![id, now])
 }
 
-/// Returns the languages into which an English text is translated. `others` selects them from the
-/// organization's languages and from the languages in which the text has a version.
+/// Returns the languages into which an English text is translated: a selection from the
+/// organization's languages and the languages in which the text has a version. `others` decides
+/// which of them are left out.
 fn to_translate(
     languages: &[String],
     entries: &[TranslationEntry],
@@ -512,7 +513,8 @@ impl Texts {
             .is_some_and(|(_, version)| version.is_outdated)
     }
 
-    /// Adds texts that are not stored in the database, all in the same language.
+    /// Adds texts that have no rows in the database, such as built-in texts. All of them are in the
+    /// same language.
     pub(crate) fn extend(
         &mut self,
         texts: impl IntoIterator<Item = (Uuid, String)>,

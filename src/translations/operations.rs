@@ -300,8 +300,8 @@ fn create_translation(
     })
 }
 
-/// Adds a warning to the response if guests do not see a part of a text that may become the body of
-/// a manual.
+/// Adds a warning to the response if the new text may become the body of a manual and has HTML that
+/// guests do not see, or an embedded player, which guests see as a link.
 fn warn_of_hidden_parts(context: &mut Context<'_, '_>, input: &CreateTranslation) {
     if input.source_table != SourceTable::Manual {
         return;

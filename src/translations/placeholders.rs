@@ -57,7 +57,7 @@ pub(crate) enum Placeholder {
 }
 
 impl Placeholder {
-    /// Returns the placeholder of a name; `None` for an unknown name.
+    /// Returns the placeholder with this name; `None` for an unknown name.
     fn by_name(name: &str) -> Option<Self> {
         if let Some(field) = name.strip_prefix(CUSTOM) {
             return Some(Self::Custom(key(field)));
@@ -76,7 +76,8 @@ pub(crate) enum TextPiece<'t> {
 }
 
 impl TextPiece<'_> {
-    /// Returns the placeholder that this part is; `None` for text and for unknown names.
+    /// Returns the known placeholder in this part; `None` for a part without a placeholder and for
+    /// an unknown name.
     pub(crate) fn placeholder(&self) -> Option<Placeholder> {
         match self {
             Self::Text(_) => None,
@@ -134,8 +135,8 @@ pub(crate) fn has_placeholders(text: &str) -> bool {
             .any(|piece| matches!(piece, TextPiece::Named { .. }))
 }
 
-/// Returns a custom field's name without case differences, because names are compared without
-/// regard to case.
+/// Returns a custom field's name in lower case, the form in which names of custom fields are
+/// compared.
 fn key(name: &str) -> String {
     name.trim().to_lowercase()
 }

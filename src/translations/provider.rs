@@ -25,7 +25,7 @@ pub(super) struct TranslationClient {
     key: Option<String>,
 }
 
-/// The body of a request.
+/// The body of a request to the translation service.
 #[derive(Serialize)]
 struct Request<'r> {
     q: &'r str,
@@ -36,7 +36,7 @@ struct Request<'r> {
     api_key: Option<&'r str>,
 }
 
-/// The fields of a response that this client reads.
+/// The fields of the translation service's response that this client reads.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TranslationResponse {
@@ -52,7 +52,8 @@ pub(super) struct TranslationFailure {
 }
 
 impl TranslationClient {
-    /// Creates a client for the service at a base address that does not end with a slash.
+    /// Creates a client for the translation service at a base address that does not end with a
+    /// slash.
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Self, String> {
         let client = Client::builder()
             .user_agent(USER_AGENT)
@@ -97,8 +98,8 @@ impl TranslationClient {
             .unwrap_or_else(|_| Err(TranslationFailure::timed_out()))
     }
 
-    /// Translates the parts of a text between its placeholders one after another. This is for a
-    /// translator that changes or drops numbers in braces. The result reads less well, because the
+    /// Translates the parts of a text between its placeholders one after another. Used if the
+    /// translator changes or drops numbers in braces. The result reads less well, because the
     /// translator does not see whole sentences.
     async fn translate_pieces(
         &self,
@@ -187,7 +188,7 @@ impl TranslationFailure {
     }
 }
 
-/// Reads the body of a response, up to the limit.
+/// Reads the body of a response, up to [`MAX_RESPONSE_BYTES`].
 async fn read(mut response: Response) -> Result<Vec<u8>, TranslationFailure> {
     let status = response.status().as_u16();
     let mut body = Vec::new();

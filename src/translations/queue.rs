@@ -110,7 +110,8 @@ store::statements! {
     /// Ends the lease of a job and changes nothing else.
     RELEASE = "update translation_job set leased_until = null where organization_id = ?1
         and translation_id = ?2 and language = ?3";
-    /// Postpones a job, if the claim on it is still valid.
+    /// Postpones a job after a failed attempt, if the lease on the job is still the one of this
+    /// attempt.
     POSTPONE = "update translation_job set attempts = attempts + 1, next_attempt_at = ?6,
         leased_until = null
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4
@@ -152,7 +153,7 @@ pub(super) enum JobOutcome {
     Retry,
 }
 
-/// Queues a text for translation into these languages. The jobs are due immediately.
+/// Queues a text for translation into these languages. The new jobs are due immediately.
 pub(super) fn enqueue(
     context: &mut Context<'_, '_>,
     id: Uuid,
@@ -229,7 +230,8 @@ pub(super) fn claim(
         if rows.is_empty() {
             return Ok(None);
         }
-        // If another node has claimed all these jobs, the next query does not return them again.
+        // Other nodes may have claimed some of these jobs since the query. If they have claimed all
+        // of them, the loop reads the next due jobs.
         for row in &rows {
             let job = Job {
                 organization: row.get(0)?,

@@ -29,14 +29,14 @@ store::statements! {
     /// Selects the versions of texts that may contain placeholders.
     WITH_BRACES = "select translation_id, text from translation_entry
         where organization_id = ?1 and translation_id = any(?2) and text like '%{{%'";
-    /// Selects the uses of texts.
+    /// Selects the resources and fields that show the given texts.
     USES = "select translation_id, thing_id, field from translation_use where organization_id = ?1
         and translation_id = any(?2)";
     /// Stores that a field of a resource shows the given texts.
     INSERT = "insert into translation_use (organization_id, translation_id, thing_id, field)
         select organization_id, id, ?2, ?3 from translation where organization_id = ?1
         and id = any(?4)";
-    /// Deletes the uses of a resource.
+    /// Deletes the stored links from a resource to texts.
     DELETE = "delete from translation_use where organization_id = ?1 and thing_id = ?2";
 }
 
@@ -48,12 +48,12 @@ pub(crate) const MAX_TEXT_LENGTH: usize = 6_000;
 pub(crate) struct TextForm {
     /// Maximum number of characters.
     pub max_length: usize,
-    /// Whether surrounding spaces are removed first.
+    /// Whether surrounding spaces are removed before the text is checked and stored.
     pub is_trimmed: bool,
 }
 
 impl TextForm {
-    /// Creates the form of a text that is stored unchanged.
+    /// Creates the form of a text with a maximum length that is stored unchanged.
     pub(crate) const fn up_to(longest: usize) -> Self {
         Self {
             max_length: longest,
@@ -61,7 +61,7 @@ impl TextForm {
         }
     }
 
-    /// Creates the form of a text without surrounding spaces.
+    /// Creates the form of a text with a maximum length that is stored without surrounding spaces.
     pub(crate) const fn trimmed_up_to(longest: usize) -> Self {
         Self {
             max_length: longest,
@@ -115,7 +115,7 @@ impl Default for TextForm {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FieldUse {
     pub thing: Uuid,
-    /// The name of the field that links the text.
+    /// The name of the field that shows the text.
     pub field: String,
 }
 
@@ -171,13 +171,13 @@ pub(crate) trait TextRules: Send + Sync {
         Ok(things.iter().copied().collect())
     }
 
-    /// Checks a new text that resources of the module show. Fails with 403 if a permission is
-    /// missing, and with 409 for a conflict. The code that calls this method has already checked
-    /// access to the resources and the form of the text.
+    /// Checks a new text that resources of the module show. Fails with 403 if the caller lacks a
+    /// permission, and with 409 if the text conflicts with another resource. The code that calls
+    /// this method has already checked access to the resources and the form of the text.
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
-    /// Sets the time of the last change of each resource that has the text as a field of its own
-    /// operations.
+    /// Is called after a text has changed. Sets the time of the last change of those resources
+    /// whose own operations read or write this text as a field, such as the heading of a step.
     fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
@@ -252,7 +252,7 @@ pub(super) fn is_markdown(context: &mut Context<'_, '_>, id: Uuid) -> Result<boo
         .any(|field_use| module.is_markdown(&field_use.field)))
 }
 
-/// Returns the form that satisfies all fields that show a text. A text without a use gets the
+/// Returns the form that satisfies all fields that show a text. A text that no field shows gets the
 /// default form.
 fn form(module: &dyn TextRules, uses: &[FieldUse]) -> TextForm {
     uses.iter().fold(TextForm::default(), |form, field_use| {
@@ -319,7 +319,7 @@ pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<Ha
 /// A link from a resource to a text, stored or requested.
 #[derive(Debug, Clone)]
 pub(crate) struct TextLink<'l> {
-    /// The path of the link in the request.
+    /// The path of the linking field in the request.
     pub path: Vec<PathSegment>,
     pub id: Uuid,
     /// The source table that the text must have.
@@ -664,8 +664,9 @@ fn shown_elsewhere() -> Reason {
     )
 }
 
-/// Returns whether a resource that the caller may not change shows the text, too. Fails with 404 if
-/// the caller may change none of the resources and an operation on translations writes the text.
+/// Returns whether the text is shown by at least one resource that the caller may not change. Fails
+/// with 404 if the caller may change none of the resources that show it and `writer` is not the
+/// operation of a resource.
 fn is_shown_elsewhere(
     context: &mut Context<'_, '_>,
     module: &dyn TextRules,
@@ -707,8 +708,8 @@ mod tests {
         let (title, body) = (TextForm::trimmed_up_to(3), TextForm::up_to(5));
         assert_eq!(title.and(body), title);
         assert_eq!(body.and(title), title);
-        // Inputs: a text. Results: the stored text under the first form and under the second form,
-        // or `None` if the form refuses the text.
+        // Inputs: a text. Results: the stored text under the form `title` and under the form
+        // `body`, or `None` if the form refuses the text.
         for (text, first, second) in [
             ("abc", Some("abc"), Some("abc")),
             (" abc\u{a0}", Some("abc"), Some(" abc\u{a0}")),

@@ -67,8 +67,8 @@ impl Translator {
         keep_claiming(&self, &stop).await;
     }
 
-    /// If this is the only process on the database, releases the jobs that an earlier process had
-    /// claimed.
+    /// If this is the only process on the database, ends the leases of all jobs. An earlier process
+    /// on the same database claimed them and has stopped.
     async fn take_over(&self) {
         if !self.0.service.store.is_only_process() {
             return;
@@ -78,8 +78,8 @@ impl Translator {
         }
     }
 
-    /// Processes all jobs that are due now, and waits until they end. Returns the number of
-    /// attempts.
+    /// Processes all jobs that are due now, and waits until the last of them ends. Returns the
+    /// number of processed jobs.
     pub async fn step(&self) -> usize {
         let due = self.0.service.clock.now();
         let mut count = 0;
@@ -236,7 +236,8 @@ impl ClaimingWork for Translator {
                 }
             }
         }
-        // The limit is reached. The next due job starts when a translation in progress ends.
+        // The maximum number of translations is in progress. The next due job starts when one of
+        // them ends.
         MAX_SLEEP
     }
 
@@ -245,8 +246,8 @@ impl ClaimingWork for Translator {
     }
 }
 
-/// Returns the counter of jobs with this outcome. All counters are created when the worker starts,
-/// so that the first job of an outcome is visible as an increase.
+/// Returns the counter of jobs with this outcome. The worker creates the counters of all outcomes
+/// when it starts, so that the first job with an outcome is visible as an increase.
 fn outcome_counter(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_translations_total", "outcome" => outcome)
 }
