@@ -64,14 +64,14 @@ engine::resource! {
         ))]
         sent as Option<Uuid>, in basics;
 
-        /// Translation of the guest-facing title.
+        /// Id of the translation of the title that guests read.
         title_id: Option<Uuid> = None,
         /// Id of a `manual` translation to use as the title. Null unlinks it, which is refused
         /// unless `displayMode` is `pms_variable`.
         #[schemars(extend("x-text-source" = "manual", "x-summary" = "The title."))]
         sent as Option<Uuid>, in content;
 
-        /// Translation of the guest-facing body, in Markdown.
+        /// Id of the translation of the body that guests read, in Markdown.
         description_id: Option<Uuid> = None,
         /// Id of a `manual` translation to use as the body. Null unlinks it.
         #[schemars(extend("x-text-source" = "manual", "x-summary" = "The body."))]

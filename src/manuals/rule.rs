@@ -203,7 +203,8 @@ pub struct StayLength {
 pub struct Sources {
     /// Selects which of the two lists below applies.
     pub source_rule_type: SourceRuleType,
-    /// The channels whose stays see the manual. If this list applies, it has at least one channel.
+    /// The channels whose stays see the manual. If `source_rule_type` selects this list, it has at
+    /// least one channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub included_booking_sources: Option<Vec<String>>,
     /// The channels whose stays do not see the manual. This list can be empty.

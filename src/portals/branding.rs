@@ -98,15 +98,16 @@ engine::resource! {
         /// Id of the custom URL on whose domain guests find portals with this branding; null means
         /// the default domain.
         custom_url_id: Option<Uuid> = None,
-        /// Id of the custom URL whose domain the branding is served on, as `listCustomUrls` gives
-        /// it. It must be a guest-portal URL. Null or left out on create: the default domain.
+        /// Id of the custom URL on whose domain guests find portals with this branding, as
+        /// `listCustomUrls` gives it. The custom URL must have `isGuestPortal`. Null or left out on
+        /// create: the default domain.
         #[schemars(extend("x-choices-from" = "listCustomUrls"))]
         sent as Option<Uuid>, in links after logo_white_url;
 
         /// Id of the translation of the callout, the message at the head of the portal.
         callout_message_id: Option<Uuid> = None,
         /// Id of a `portal_branding` translation: the message that guests see at the head of their
-        /// portal. Null unlinks it; if `calloutMessage` is sent too, that text wins.
+        /// portal. Null unlinks it. If `calloutMessage` is sent too, this id is ignored.
         #[schemars(extend(
             "x-text-source" = "portal_branding",
             "x-summary" = "The message that guests see at the head of their portal.",

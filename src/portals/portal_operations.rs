@@ -444,7 +444,7 @@ struct PortalText<'f> {
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }
 
-/// The value of a text field in a request.
+/// What a request contains in the field of a text.
 enum SentText<'f> {
     Absent,
     Null,

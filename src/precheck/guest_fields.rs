@@ -93,8 +93,8 @@ impl GuestCategory<'_> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Returns the age on the check-in date; `None` while the birth date or the check-in date is
-    /// not known.
+    /// Returns the guest's age on the check-in date; `None` while the birth date or the check-in
+    /// date is not known.
     fn age(&self) -> Option<i64> {
         let birth = self.text("birthDate")?.parse().ok()?;
         Some(age_on(birth, self.check_in?).into())

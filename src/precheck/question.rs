@@ -69,7 +69,7 @@ pub struct QuestionOption {
     /// The answer of the option in a yes-or-no question; null in any other question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<YesNo>,
-    /// Whether a guest who chooses the option flags the submission.
+    /// Whether the submission is flagged if the guest chooses the option.
     #[serde(default)]
     #[schemars(!default)]
     pub is_flagged: bool,
@@ -91,12 +91,12 @@ pub struct Condition {
     "then" = { "required": ["textMlTextId"] }
 ))]
 pub struct QuestionInput {
-    /// Id of the question of this step to keep, with its answers. Left out or null: a new question.
-    /// Any other id is a 400, and so is every id on create.
+    /// Id of a stored question of this step: the question is changed, and guests' answers to it are
+    /// kept. Left out or null: a new question. Any other id is a 400, and so is every id on create.
     #[serde(default)]
     pub id: Option<Uuid>,
     /// How the question is answered: by one option, by any number of options, by a text, or by yes
-    /// or no. A kept question keeps its kind.
+    /// or no. The kind of a stored question cannot change.
     pub kind: QuestionKind,
     /// Id of a `precheck_question` translation: the text of the question. A new link or a changed
     /// link needs `modify_tasks`.
@@ -110,8 +110,8 @@ pub struct QuestionInput {
     #[serde(default)]
     pub is_required: Option<bool>,
     /// The options, in order. `single_select` and `multi_select` need at least one option,
-    /// `free_form_input` has none, and `yes_no` has two that the server makes. An option of a kept
-    /// question that is left out is deleted.
+    /// `free_form_input` has none, and `yes_no` has two that the server makes. If the list leaves
+    /// out an option of a stored question, the option is deleted.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub options: Option<Vec<OptionInput>>,
@@ -126,7 +126,7 @@ pub struct QuestionInput {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionInput {
-    /// Id of the option of this question to keep. Left out or null: a new option. Any other id is a
+    /// Id of a stored option of this question. Left out or null: a new option. Any other id is a
     /// 400.
     #[serde(default)]
     pub id: Option<Uuid>,
@@ -138,13 +138,13 @@ pub struct OptionInput {
     /// The name by language, instead of the id. The server creates a translation from it.
     #[serde(default)]
     pub texts: Option<TextsByLanguage>,
-    /// Read-only: the answer of an option of a kept `yes_no` question. Send it as it was read, or
+    /// Read-only: the answer of an option of a stored `yes_no` question. Send it as it was read, or
     /// leave it out.
     #[serde(default)]
     pub answer: Option<YesNo>,
-    /// Whether a guest who chooses the option flags the submission, where the step has
-    /// `isManualReviewEnabled`. Null or left out: `false` for a new option; a kept option keeps its
-    /// value.
+    /// Whether the submission is flagged if the guest chooses the option and the step has
+    /// `isManualReviewEnabled`. Null or left out: `false` for a new option, unchanged for a stored
+    /// option.
     #[serde(default)]
     pub is_flagged: Option<bool>,
 }
@@ -181,8 +181,8 @@ pub fn create_texts<E>(
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConditionInput {
-    /// Id of an option of an earlier question that is kept: the condition is met when the guest has
-    /// chosen the option. Send either this id or both indexes.
+    /// Id of a stored option of an earlier question. The condition is met when the guest has chosen
+    /// the option. Send either this id or both indexes.
     #[serde(default)]
     pub option_id: Option<Uuid>,
     /// Position in `questions`, from 0, of an earlier question. Together with `optionIndex`, it

@@ -69,7 +69,7 @@ engine::resource! {
         /// steps in the same group of types. Null or left out on create: last.
         sent as Option<Count>;
 
-        /// Translation of the heading; null means the built-in title of the type.
+        /// Id of the translation of the heading; null means the built-in title of the type.
         display_title_ml_text_id: Option<Uuid> = None,
         /// Id of a `precheck_step_detail` translation to use as the heading, in place of
         /// `displayTitle`. Null restores the built-in title of the type; a change needs
@@ -156,7 +156,7 @@ engine::resource! {
 
         /// Language of the text in `displayTitle`, as a BCP 47 tag. Left out: English, and all
         /// other languages are translated again. If a language is sent, only that language is set.
-        /// Refused without a text.
+        /// Refused without `displayTitle`.
         display_title_language: Option<Language>;
     }
 
@@ -198,7 +198,7 @@ engine::resource! {
         /// `all_except_selected`.
         excluded_sources: Option<Vec<String>> = None,
         /// Booking channels, such as `direct`, for which the step is hidden while `inclusionType`
-        /// is `all_except_selected`. Null, the default: none; at most 100.
+        /// is `all_except_selected`. At most 100. Null, the default: none.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
@@ -206,8 +206,8 @@ engine::resource! {
         /// `only_selected`.
         included_sources_returning: Option<Vec<String>> = None,
         /// Booking channels, such as `direct`, for which alone the step is shown while
-        /// `inclusionType` is `only_selected`, which needs at least one. Null, the default: none;
-        /// at most 100.
+        /// `inclusionType` is `only_selected`, which needs at least one. At most 100. Null, the
+        /// default: none.
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
@@ -485,8 +485,8 @@ engine::resource! {
 
         is_authority_provider_property_info_email_enabled: bool = false,
         /// For `authority_reporting`: whether the provider mails the lead guest about the property.
-        /// Only one specific provider does; for others the value is ignored. Default `false`;
-        /// write-only.
+        /// Only one specific provider does so; for other providers the value is ignored. Default
+        /// `false`; write-only.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["authority_reporting"] },
             "x-summary" = "Whether the provider mails the lead guest about the property.",
@@ -516,7 +516,8 @@ engine::resource! {
 
         contract_template_text: Option<String> = None,
         /// For `agreement`: the text to agree to, the same in every language. Up to 50,000
-        /// characters; `contractTemplateTextMlTextId` overrides it. Null clears it; write-only.
+        /// characters. The translation in `contractTemplateTextMlTextId` is shown instead, if it is
+        /// set. Null clears the text; write-only.
         #[schemars(extend(
             "x-applies-to" = { "stepType": ["agreement"] },
             "x-summary" = "The text to agree to, the same in every language.",
@@ -525,7 +526,7 @@ engine::resource! {
 
         esign_prefill_values: Option<BTreeMap<String, String>> = None,
         /// For `esign_a` and `esign_b`: texts that fill in fields of the document, by the field's
-        /// name. At most 100; null clears them; write-only.
+        /// name. At most 100 texts. Null clears them; write-only.
         #[schemars(extend(
             "x-applies-to" = { "agreementType": ["esign_a", "esign_b"] },
             "x-summary" = "Texts that fill in fields of the document, by the field's name.",
@@ -546,23 +547,24 @@ engine::resource! {
 
         required_guest_fields: Option<Vec<String>> = None,
         /// For `your_details` and `other_guests`: names of the details that guests must give, such
-        /// as `firstName`, `birthDate`, `documentNumber`, `secondLastName`. Any other name becomes
-        /// a line of text. Null or `[]` requires nothing; at most 100; write-only.
+        /// as `firstName`, `birthDate`, `documentNumber`, `secondLastName`. For any other name,
+        /// guests write a line of text. At most 100 names. Null or `[]` requires nothing;
+        /// write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>, in task;
 
         guest_field_rules: Option<GuestFieldRules> = None,
-        /// For `your_details` and `other_guests`: guests of whom a field of `requiredGuestFields`
-        /// is required, by the field's name. While a guest's age or nationality is not known, a
-        /// condition on it is treated as met. Null or `{}`: of every guest; at most 100;
+        /// For `your_details` and `other_guests`: by the name of a field in `requiredGuestFields`,
+        /// the guests who must give it. While a guest's age or nationality is not known, a
+        /// condition on it is treated as met. At most 100 fields. Null or `{}`: every guest;
         /// write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["your_details", "other_guests"] }))]
         sent as Option<GuestFieldRules>, in task;
 
         required_document_types: Option<Vec<String>> = None,
         /// For `document_upload` and `identity_check`: types of documents to upload, by names of
-        /// your own. Null or `[]` requires no particular type; at most 100; write-only.
+        /// your own. At most 100 types. Null or `[]` requires no particular type; write-only.
         #[schemars(extend("x-applies-to" = { "stepType": ["document_upload", "identity_check"] }))]
         #[schemars(length(max = 100))]
         sent as Option<Vec<UpTo200>>, in task before identity_flag_policy;

@@ -53,7 +53,7 @@ impl From<Step> for StepSettings {
 pub struct WrittenStep {
     #[serde(flatten)]
     core: Core,
-    /// Translation of the heading; null means the built-in title of the type.
+    /// Id of the translation of the heading; null means the built-in title of the type.
     display_title_ml_text_id: Option<Uuid>,
     /// Always empty in this response; `getPrecheckStep` returns the questions.
     questions: Vec<Question>,

@@ -54,8 +54,8 @@ impl Step {
         self.step_type.takes_agreement() && self.agreement.is_mandatory_signing
     }
 
-    /// Returns the way in which the agreement is signed: the agreement type of the step, or else
-    /// the e-signature provider for which the step has a template. If it has templates of both
+    /// Returns how the agreement is signed: by the step's `agreementType`, or else at the
+    /// e-signature provider for which the step has a template. If the step has templates of both
     /// providers, the provider is `esign_a`.
     #[must_use]
     pub fn effective_agreement_type(&self) -> AgreementType {

@@ -66,9 +66,10 @@ pub(super) struct WriteScopes {
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     tag_ids: Field<Vec<Uuid>>,
-    /// Ids of portals, each with all properties that it serves. For steps only; refused for manuals
-    /// and portals unless empty. If the list is left out, `updateEntityScopes` treats it as empty,
-    /// and the other operations do not change these assignments.
+    /// Ids of portals, each with all properties that it serves. Only steps can be assigned to
+    /// portals; for manuals and portals, a list that is not empty is refused. If the list is left
+    /// out, `updateEntityScopes` treats it as empty, and the other operations do not change these
+    /// assignments.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     portal_settings_ids: Field<Vec<Uuid>>,

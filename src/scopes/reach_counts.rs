@@ -164,8 +164,8 @@ impl Cacheable for PropertiesByTarget {
     }
 }
 
-/// Returns the first property that the caller can access and the portal serves. If there is none,
-/// returns the first accessible property.
+/// Returns the first property that the portal serves and the caller can access. If there is none,
+/// returns the first property that the caller can access.
 pub(crate) fn first_served_property(
     context: &mut Context<'_, '_>,
     portal: Uuid,

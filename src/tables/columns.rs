@@ -49,7 +49,8 @@ impl ColumnField {
         }
     }
 
-    /// Returns the name by which a header refers to the field.
+    /// Returns the name of the field in a header: `custom.` and the name of a custom field, or the
+    /// path of any other field.
     pub(super) fn name(&self) -> String {
         self.custom
             .as_ref()
