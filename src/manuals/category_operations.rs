@@ -36,9 +36,9 @@ struct ListCategories {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({ "title": "Getting in" }))]
 struct CreateCategory {
-    /// Heading that guests read above its manuals, in English, 1 to 200 characters after trimming.
-    /// Other languages are translated in the background. The English title of another category,
-    /// ignoring case and surrounding spaces, is a 409.
+    /// Title of the category in English, which guests read above the manuals of the category: 1 to
+    /// 200 characters after trimming. Other languages are translated in the background. The English
+    /// title of another category, ignoring case and surrounding spaces, is a 409.
     title: CategoryTitle,
 }
 
@@ -48,7 +48,7 @@ struct CreateCategory {
 struct RenameCategory {
     /// Id of the category to rename; manuals stay filed under it.
     id: Uuid,
-    /// New heading in English, 1 to 200 characters after trimming. The English title of another
+    /// New title in English, 1 to 200 characters after trimming. The English title of another
     /// category is a 409. Other languages are translated again only if they are all machine
     /// translations.
     title: CategoryTitle,

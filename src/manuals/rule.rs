@@ -25,7 +25,8 @@ pub enum RuleCategory {
     Seasonal,
     /// The number of nights is in a range.
     LengthOfStay,
-    /// The booking channel of the stay is on a list, or is not on a list.
+    /// The booking channel of the stay is on a list of included channels, or is not on a list of
+    /// excluded channels.
     BookingSource,
     /// The guest's verification status is one of a list.
     VerificationStatus,

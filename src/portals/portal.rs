@@ -98,10 +98,11 @@ engine::resource! {
         /// Null clears it.
         sent as Option<Text2000>, in contact;
 
-        /// What the contact bubble opens; null means no bubble.
+        /// Way of contact that the contact bubble on the guest's page opens; null means no bubble.
         communication_method: Option<CommunicationMethod> = None,
-        /// What the contact bubble opens; `whatsapp` needs `supportWhatsapp`, `text` needs
-        /// `supportTextPhone`, `phone` needs `supportPhone`. Null or left out on create: no bubble.
+        /// Way of contact that the contact bubble on the guest's page opens. `whatsapp` needs
+        /// `supportWhatsapp`, `text` needs `supportTextPhone`, `phone` needs `supportPhone`. Null
+        /// or left out on create: no bubble.
         sent as Option<CommunicationMethod>, in contact before support_whatsapp;
 
         /// Whether guests are asked to pre-check-in.

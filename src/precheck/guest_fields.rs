@@ -36,19 +36,21 @@ pub enum GuestPart {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct GuestFieldRule {
-    /// Youngest age in years on the check-in date; null or left out: any.
+    /// Youngest age in years on the check-in date; null or left out: any age.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 150))]
     pub minimum_age: Option<u32>,
-    /// Oldest age in years on the check-in date; null or left out: any.
+    /// Oldest age in years on the check-in date; null or left out: any age.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 150))]
     pub maximum_age: Option<u32>,
-    /// Nationalities, as ISO 3166 codes such as `ES`; null or left out: any. At most 250.
+    /// Nationalities, at most 250, as ISO 3166 codes such as `ES`; null or left out: any
+    /// nationality.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 250), inner(length(min = 1, max = 200)))]
     pub nationalities: Option<Vec<String>>,
-    /// `lead` for the guest who booked, `others` for everybody else. Null or left out: both.
+    /// `lead` for the guest who booked, `others` for all other guests. Null or left out: every
+    /// guest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<GuestPart>,
 }

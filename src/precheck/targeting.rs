@@ -20,7 +20,7 @@ pub enum InclusionType {
     OnlySelected,
 }
 
-/// The data of a stay that the rules depend on.
+/// The data of a stay on which the targeting rules depend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetingInput {
     /// The day of arrival.

@@ -155,7 +155,8 @@ struct SetEntry {
 struct DeleteEntry {
     /// Id of the translation whose text is removed.
     id: Uuid,
-    /// Language to remove, as a BCP 47 tag such as `fr` or `pt-BR`; not `en`.
+    /// Language to remove, as a BCP 47 tag such as `fr` or `pt-BR`. The English text cannot be
+    /// removed.
     language: String,
 }
 
