@@ -16,9 +16,9 @@ use super::rule::{VisibilityRule, VisibilityRules};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DisplayMode {
-    /// The description, in the guest's language.
+    /// The manual's description, in the guest's language.
     MultiLingualText,
-    /// The value of a custom field.
+    /// The value of the custom field in `customFieldId`.
     PmsVariable,
 }
 

@@ -1,5 +1,5 @@
-//! The texts that manuals and their categories link, and the checks when any operation changes one
-//! of these texts.
+//! The texts that manuals and their categories link, and the checks that run when any operation
+//! changes one of these texts.
 
 use std::collections::HashSet;
 

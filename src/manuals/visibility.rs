@@ -168,7 +168,7 @@ impl VisibilityInput {
     }
 }
 
-/// The decision of the rules for a stay at a time.
+/// Whether the visibility rules show a manual for a stay at a time, and otherwise the reason.
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Visibility {

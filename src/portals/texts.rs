@@ -1,5 +1,5 @@
-//! The texts that portals and brandings link, and the checks when any operation changes one of
-//! these texts.
+//! The texts that portals and brandings link, and the checks that run when any operation changes
+//! one of these texts.
 
 use std::collections::HashSet;
 

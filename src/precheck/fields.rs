@@ -122,8 +122,8 @@ pub struct RequestedRuleFields {
     guest_field_rules: bool,
 }
 
-/// Returns an issue for each rule across several fields that the merged step breaks. `base` is the
-/// path of the fields in the body.
+/// Returns an issue for each rule across several fields that a step breaks. `step` is the stored
+/// step with the fields of the request. `base` is the path of the fields in the body.
 #[must_use]
 pub fn issues(step: &Step, sent: RequestedRuleFields, base: &[&str]) -> Vec<Issue> {
     let rules = &step.targeting;

@@ -35,7 +35,8 @@ store::statements! {
     /// Selects the assignments of an entity.
     SCOPES = "select target_kind, target_id from entity_scope where organization_id = ?1
         and entity_type = ?2 and entity_id = ?3 order by target_id";
-    /// Selects the assignments of the given entities, which have the same type.
+    /// Selects the assignments of the entities with the given ids. All these entities have the same
+    /// type.
     SCOPES_OF = "select target_kind, target_id, entity_id from entity_scope
         where organization_id = ?1 and entity_type = ?2 and entity_id = any(?3)";
     /// Selects the assignments of every entity of a type.
@@ -282,8 +283,8 @@ pub(crate) fn all_targets(
     by_entity(&context.rows(&ALL_SCOPES, values![entity_type.as_ref()])?)
 }
 
-/// Returns the assignments of the entities with these ids, which have the same type. Entities
-/// without assignments are left out.
+/// Returns the assignments of the entities with these ids. All these entities have the same type.
+/// Entities without assignments are left out.
 pub(crate) fn targets_of(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 /// The default format of dates: ISO 8601.
 const ISO: &str = "%Y-%m-%d";
 
-/// The format of the dates in a file.
+/// A parser for the dates in a CSV file, which all have the same format.
 #[derive(Debug, Clone)]
 pub(super) struct DateParser {
     pattern: String,

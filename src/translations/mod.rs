@@ -81,7 +81,8 @@ store::statements! {
     TEXTS = "select translation_id, language, text, is_machine_translated, updated_at
         from translation_entry
         where organization_id = ?1 and translation_id = any(?2)";
-    /// Selects the languages in which a text is older than its English text, for the given texts.
+    /// For each of the given texts: selects the languages in which the text is older than its
+    /// English version.
     OUTDATED = "select e.translation_id, e.language from translation_entry e
         join translation_entry s
         on s.organization_id = e.organization_id and s.translation_id = e.translation_id

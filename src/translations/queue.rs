@@ -75,7 +75,7 @@ store::statements! {
     /// Selects the earliest due time of the jobs that are not due yet.
     NEXT = "select next_attempt_at from translation_job
         where leased_until is null and next_attempt_at > ?1 order by next_attempt_at limit 1";
-    /// Selects the text to translate.
+    /// Selects the English version of a text, which a job translates.
     ENGLISH_TEXT = "select text from translation_entry where organization_id = ?1
         and translation_id = ?2 and language = 'en'";
     /// Selects a job by its ticket. Returns no row if the job was queued again and so got a new

@@ -20,7 +20,7 @@ use super::placeholders::{check_placeholders, unknown_placeholder};
 use super::{ENGLISH, OtherLanguages, SourceTable, delete_entry, entries, put, queue};
 
 store::statements! {
-    /// Selects the source tables of texts.
+    /// Selects the source table of each text: the kind of resource that can link the text.
     SOURCES = "select id, source_table from translation where organization_id = ?1 and id = \
         any(?2)";
     /// Selects the length of the longest version of each text, in characters.
