@@ -26,18 +26,19 @@ use super::RecordKind;
 const FULL: i64 = 4_000;
 
 store::statements! {
-    /// Selects the blocks of a kind.
+    /// Selects all blocks of a record kind, each with its first position and its number of records.
     BLOCKS = "select from_created_at, from_id, records from record_block where organization_id = ?1
         and kind = ?2
         order by from_created_at, from_id";
-    /// Selects the block of a kind that contains a position, and all blocks after it.
+    /// Selects the block that contains a position in the order of a kind's records, and all blocks
+    /// after that block.
     BLOCKS_FROM = "select from_created_at, from_id, records from record_block
         where organization_id = ?1 and kind = ?2
         and (from_created_at, from_id) >= (select from_created_at, from_id from record_block
             where organization_id = ?1 and kind = ?2 and (from_created_at, from_id) <= (?3, ?4)
             order by from_created_at desc, from_id desc limit 1)
         order by from_created_at, from_id";
-    /// Inserts a block, or replaces its count.
+    /// Inserts a block, or replaces the number of records of an existing block.
     PUT_BLOCK = "insert into record_block (organization_id, kind, from_created_at, from_id, records)
         values (?1, ?2, ?3, ?4, ?5)
         on conflict (organization_id, kind, from_created_at, from_id) do update
@@ -90,7 +91,8 @@ pub(super) struct PageStart {
     pub total: i64,
 }
 
-/// Returns the start of the page at this offset.
+/// Finds the block that contains the record at `offset` in a list of all records of the kind. The
+/// page begins in this block.
 pub(super) fn start(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -134,8 +136,9 @@ pub(crate) fn update_block_counts(
     };
     let rows = context.rows(&BLOCKS_FROM, values![kind.as_ref(), earliest.0, earliest.1])?;
     let mut blocks = rows.iter().map(Block::read).collect::<Result<Vec<_>>>()?;
-    // The position of the last record is needed only if the last block may become full. The next
-    // record at the end then begins a new block.
+    // A new block begins only when the last block is full. To find out which new records follow the
+    // last stored record, the code needs the position of that record. It queries the position only
+    // if the last block may become full.
     let may_fill = blocks.last().is_some_and(|block| {
         block.records + i64::try_from(added.len()).unwrap_or(i64::MAX) >= FULL
     });
@@ -183,8 +186,9 @@ fn change(
             } else {
                 following
             };
-            // `block_end` is at least 1, because the first of `blocks` contains the smallest
-            // position (`BLOCKS_FROM`).
+            // The first of `blocks` begins at or before every position in this call, so `block_end`
+            // is at least 1. It is the block that contains the earliest position, or the block at
+            // `FIRST` if the kind has no blocks yet.
             let block = &mut blocks[block_end.saturating_sub(1)];
             block.records += by;
             block.is_changed = true;

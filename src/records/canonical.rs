@@ -10,7 +10,8 @@ use super::RecordKind;
 /// Fields that only the service sets. Read operations add them to the data.
 const SET_BY_THE_SERVICE: [&str; 3] = ["id", "createdAt", "updatedAt"];
 
-/// Fields that contain ids, in kinds whose fields the platform defines.
+/// Fields that contain ids of other records, in kinds whose schema names only the required fields.
+/// The platform defines the other fields of these kinds.
 const FREE_IDS: [&str; 3] = ["propertyId", "propertyIds", "reservationId"];
 
 /// The field of a property whose keys are ids of custom fields.

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::RecordKind;
 
-/// Returns default values for those required fields of a new record that have an obvious value.
+/// Returns default values for required fields of a new record, such as the status `confirmed` for a
+/// reservation. Fields without a reasonable default are absent.
 pub(crate) fn default_fields(kind: RecordKind, settings: &Settings, now: Timestamp) -> Object {
     let defaults = match kind {
         RecordKind::Property => {

@@ -20,14 +20,14 @@ pub(crate) type DeletedLink = (Uuid, RecordKind, Uuid);
 pub(crate) struct LinkSources {
     /// The value of `record_link.from_kind` for links from this type.
     pub from_kind: &'static str,
-    /// Removes the given links from the documents of their sources.
+    /// Removes the ids of the deleted records from the documents that contain them, such as steps.
     pub remove_links: fn(&mut Context<'_, '_>, &[DeletedLink]) -> Result<()>,
 }
 
-/// Updates derived data after a write that may have changed the links of records of a kind. The
-/// callback runs after the records are written.
+/// Updates data that a higher module derives from links between records. The callback runs after
+/// records of this kind, whose links may have changed, are written.
 pub(crate) struct OnLinksChanged(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
 
-/// Updates derived data after existing records of a kind were changed. The callback runs after the
-/// records are written.
+/// Updates data that a higher module derives from records, such as the charges of a stay. The
+/// callback runs after changed records of this kind are written.
 pub(crate) struct OnChanged(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);

@@ -46,7 +46,8 @@ const BOOKING_CODES: [&str; 8] = [
     "reservationCode",
 ];
 
-/// The fields of a property that contain its id in another system.
+/// The fields of a property that contain its id or code in another system, such as a channel
+/// manager.
 const PROPERTY_CODES: [&str; 5] = [
     "code",
     "externalId",
@@ -122,8 +123,8 @@ pub(super) fn canonical_day(text: &str) -> Option<String> {
         .map(|date| date.to_string())
 }
 
-/// Builds a key that contains the name in both orders: "ada lovelace ada" contains "ada lovelace"
-/// and "lovelace ada".
+/// Builds the name key of a guest. It contains the name in both orders: "ada lovelace ada" contains
+/// "ada lovelace" and "lovelace ada".
 fn full_name(first: &str, last: &str) -> String {
     if first.is_empty() || last.is_empty() {
         [first, last].concat()
@@ -139,7 +140,8 @@ fn key(name: Option<&str>) -> String {
         .collect()
 }
 
-/// Removes the blanks between characters of scripts that are written without blanks.
+/// Removes the blanks between two characters of scripts in which names are written without blanks,
+/// such as Chinese.
 fn run_together(folded: &str) -> String {
     let mut joined = String::with_capacity(folded.len());
     let mut chars = folded.chars().peekable();
@@ -220,8 +222,8 @@ fn lookup_key(references: impl Iterator<Item = String>) -> Option<String> {
     (key.len() > 1).then_some(key)
 }
 
-/// Returns the code in a field, in lower case, without accents and punctuation. Returns `None` if
-/// the value is neither a text nor a number.
+/// Returns the value of a field that contains a code, such as `bookingCode`: in lower case, without
+/// accents and punctuation. Returns `None` if the value is neither a text nor a number.
 fn code(data: &Object, field: &str) -> Option<String> {
     match data.get(field)? {
         Value::String(text) => Some(letters_and_digits(text)),
@@ -241,14 +243,16 @@ fn digits(text: &str) -> String {
     digits.trim_start_matches('0').to_owned()
 }
 
-/// Minimum number of characters of a query that is compared with codes.
+/// Minimum number of letters and digits in a search query. A shorter query is not compared with
+/// booking codes and property codes.
 const MIN_REFERENCE_CHARS: usize = 4;
-/// Minimum number of digits of a query that is compared with parts of phone numbers.
+/// Minimum number of digits in a search query. A shorter query is not compared with phone numbers.
 const MIN_PHONE_DIGITS: usize = 5;
 
-/// Returns the pattern for `like … escape '!'` that finds lookup keys by a query. A query can be
-/// the beginning of an e-mail address or of a code with digits. It can also be a whole code without
-/// digits, or a part of a phone number. Returns `None` for a query that can only be a name.
+/// Returns the pattern for `like … escape '!'` that finds lookup keys by a search query. The
+/// pattern finds e-mail addresses and codes with digits by their beginning, codes without digits
+/// only as a whole, and phone numbers by any part. Returns `None` for a query that can only be a
+/// name.
 pub(super) fn reference_pattern(query: &str) -> Option<String> {
     let query = query.trim();
     let pattern = |before: &str, text: &str, after: &str| {

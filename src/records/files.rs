@@ -25,7 +25,7 @@ use super::{FilesUrl, PhotoAddress, PhotoSigner};
 /// The operation's name in the log and in metrics.
 const OPERATION: &str = "getReviewPhoto";
 
-/// The route of photos.
+/// Returns the route that redirects a signed address to a review photo.
 pub(super) fn routes(service: &Arc<Service>) -> Router {
     Router::new()
         .route("/files/{organizationId}/{reviewId}/{position}", get(photo))
@@ -247,8 +247,8 @@ mod tests {
                     "{}",
                     url
                 );
-                // Parsing the text of the URL gives the same URL, so a client requests the URL that
-                // was checked.
+                // The client parses the text of the URL again. It must get the URL that was checked
+                // here.
                 prop_assert_eq!(Url::parse(url.as_str()).unwrap(), url);
             }
         }

@@ -114,8 +114,8 @@ struct Declaration {
     by_hand: SchemaOf,
     /// The permission that reading a record needs.
     read_permission: Permission,
-    /// Whether records of the kind change with each stay. Records of other kinds are part of the
-    /// organization's setup.
+    /// Whether the kind is a stream: its records change with each stay, such as reservations.
+    /// Records of other kinds are part of the organization's setup.
     is_stream: bool,
     /// Whether the schema names only the required fields; the platform defines all other fields.
     is_free: bool,
@@ -144,8 +144,8 @@ impl Declaration {
         }
     }
 
-    /// Marks a kind whose records change with each stay. Records of other kinds are part of the
-    /// organization's setup.
+    /// Marks the kind as a stream: its records change with each stay, such as reservations. Records
+    /// of other kinds are part of the organization's setup.
     const fn stream(self) -> Self {
         Self {
             is_stream: true,
@@ -161,8 +161,8 @@ impl Declaration {
         }
     }
 
-    /// Raises the size limit for a kind with long texts. No list may return records of such a kind,
-    /// because a page would be too large.
+    /// Raises the size limit for records of a kind with long texts. No list may return such
+    /// records, because a page of them would be too large.
     const fn long(self) -> Self {
         Self {
             data_limit: 256 << 10,
@@ -309,8 +309,8 @@ impl RecordKind {
         &SHAPES[self as usize]
     }
 
-    /// Whether records of this kind change with each stay. Other records are part of the
-    /// organization's setup.
+    /// Whether the kind is a stream: its records change with each stay, such as reservations.
+    /// Records of other kinds are part of the organization's setup.
     #[must_use]
     pub const fn is_stream(self) -> bool {
         self.declaration().is_stream

@@ -3,7 +3,8 @@
 //! A list reads the ids and the total from an index alone, and then reads the records of the page
 //! by id. An unfiltered list of a kind costs the same at every offset ([`super::blocks`]). A
 //! filtered list walks the index of its most selective filter: property, else check-in day, else
-//! status. Each pair of statements below uses one of these indexes.
+//! status. For each of these indexes there is a pair of statements below: `COUNT_…` returns the
+//! total, and `PAGE_…` returns the ids on a page.
 
 use std::collections::HashMap;
 
@@ -21,8 +22,9 @@ use super::facets::reference_pattern;
 use super::stored::{self, Record};
 use super::{RecordKind, visibility};
 
-/// Begins every filtered statement. `?3` to `?8` filter by status and name. `?3` is true if the
-/// request does not filter by status, and `?5` is true if it does not filter by name.
+/// The beginning of every statement with filters. `?4` is the status, and `?6` to `?8` are name
+/// patterns. `?3` is true if the list has no filter by status, and `?5` is true if it has no filter
+/// by name.
 macro_rules! select {
     ($what:literal, $($rest:literal),*) => {
         concat!(
@@ -81,11 +83,11 @@ store::statements! {
     /// Selects a page of records of the given properties.
     PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id
         limit ?14 offset ?15");
-    /// Counts those of the given records that the caller can access.
+    /// Counts the records among the ids `?9` that the caller can access.
     COUNT_THESE = select!("count(*)", " and id = any(?9)
         and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
-    /// Selects a page of those of the given records that the caller can access.
+    /// Selects a page of the records among the ids `?9` that the caller can access.
     PAGE_THESE = select!("id", " and id = any(?9) and
         (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))
@@ -164,8 +166,8 @@ pub(super) struct PropertyFilter {
     pub since: Option<Timestamp>,
 }
 
-/// Returns the three name patterns as parameters. For a list without a filter by name, these are
-/// empty texts.
+/// Returns the three name patterns as statement parameters. Returns three empty texts if the list
+/// has no filter by name; the statement then ignores them.
 fn pattern_parameters(patterns: Option<&[String; 3]>) -> [&str; 3] {
     patterns.map_or([""; 3], |patterns| patterns.each_ref().map(String::as_str))
 }
@@ -174,8 +176,8 @@ fn pattern_parameters(patterns: Option<&[String; 3]>) -> [&str; 3] {
 /// check-in day.
 const DAYS: (&str, &str) = ("", "~");
 
-/// Returns the parameters of the check-in filter: whether the list has no filter by check-in, and
-/// the first and last check-in day.
+/// Returns three parameters of a statement: whether the list has no filter by check-in day, the
+/// first check-in day, and the last check-in day.
 fn day_parameters(filter: &Filter) -> [Value; 3] {
     values![
         filter.from.is_none() && filter.to.is_none(),
@@ -193,8 +195,8 @@ struct ListQuery {
 }
 
 impl ListQuery {
-    /// Builds a query. The parameters of every list begin with the filters by status and name.
-    /// `others` are all following parameters.
+    /// Builds the parameters of a list's statements. All lists begin with the parameters for status
+    /// and name; `others` follow.
     fn new(
         (count, page): (&'static Statement, &'static Statement),
         kind: RecordKind,
@@ -239,8 +241,8 @@ impl ListQuery {
             ];
             return Self::new((&COUNT_THESE, &PAGE_THESE), kind, status, name, others);
         }
-        // Every caller can access records without a property. A filter by property excludes these
-        // records.
+        // Every caller can access records without a property. A list that is filtered by a property
+        // does not contain these records.
         let (on, or_none) = match (property_scope, property) {
             (PropertyScope::Everything, None) if asks_for_days => {
                 let others = [first, last];
@@ -288,7 +290,8 @@ impl ListQuery {
     }
 }
 
-/// Returns a page of the records of a kind that the caller can access, by creation.
+/// Returns a page of a kind's records, in the order of creation. Omits records that the caller
+/// cannot access.
 pub(super) fn list(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -326,8 +329,8 @@ fn whole(context: &mut Context<'_, '_>, kind: RecordKind, page: Page) -> Result<
     Ok(Listing { items, total })
 }
 
-/// Returns a page of the records that changed at or after a time, as far as the caller can access
-/// them. They are ordered by time of the last change, then by id.
+/// Returns a page of the records that changed at or after `since`, ordered by the time of the last
+/// change, then by id. Omits records that the caller cannot access.
 fn changed(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -393,7 +396,8 @@ pub(crate) fn find_by_reference(
     Ok(Some(ids).filter(|ids| !ids.is_empty()))
 }
 
-/// Returns the ids that are in both lists. Returns `others` if the first list is `None`.
+/// Returns the ids that are in both lists. For `ids`, `None` means all ids, so the result is
+/// `others`.
 pub(super) fn intersect_ids(ids: Option<Vec<Uuid>>, others: Vec<Uuid>) -> Vec<Uuid> {
     match ids {
         Some(ids) => ids.into_iter().filter(|id| others.contains(id)).collect(),

@@ -20,9 +20,10 @@ store::statements! {
         where organization_id = ?1 and kind = ?2 order by created_at, id";
 }
 
-/// Returns a page of the records of a kind that the caller can access, by name. With `part`, the
-/// list contains only records whose name contains `part`. With `since`, the list contains only
-/// records that changed at or after this time, ordered by time of the change.
+/// Returns a page of a kind's records, ordered by name. Omits records that the caller cannot
+/// access. With `part`, the list contains only records whose name contains `part`. With `since`,
+/// the list contains only records that changed at or after this time, ordered by time of the
+/// change.
 pub(super) fn list(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

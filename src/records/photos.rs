@@ -2,9 +2,9 @@
 //! short-lived addresses of this server, and `files.rs` redirects these addresses to the platform.
 //!
 //! An address names the organization, the review and the position of the photo in the review. Its
-//! signature covers these parts, the time of expiry and the photo's key, which is not part of the
-//! address. If another photo moves to the position, the key differs, so the address opens neither
-//! photo.
+//! signature covers these parts, the time of expiry and the photo's storage key, which is not part
+//! of the address. If the platform replaces the photo at that position, the key changes. The
+//! signature then no longer matches, so the address stops working.
 
 use std::fmt;
 use std::time::Duration;
@@ -42,7 +42,8 @@ store::statements! {
         where r.organization_id = ?1 and r.kind = ?2 and r.id = ?3 and o.erased_at is null";
 }
 
-/// Base URL of photos whose key is not a URL itself, without a trailing slash.
+/// Base URL of the photos, without a trailing slash. A review names each photo by a key; this URL
+/// is used for keys that are not URLs themselves.
 #[derive(Debug, Clone)]
 pub struct FilesUrl(pub String);
 
@@ -224,7 +225,7 @@ fn store_secret(tx: &mut Transaction<'_>, secret_bytes: Vec<u8>) -> Result<Vec<u
     secret(tx)?.ok_or_else(|| Error::internal("the secret for photo addresses is missing"))
 }
 
-/// Returns the addresses of a review's photos, in the order of the photos' keys.
+/// Returns a signed address for each photo key of a review, in the same order.
 pub(super) fn addresses(
     context: &Context<'_, '_>,
     review: Uuid,

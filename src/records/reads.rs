@@ -591,8 +591,8 @@ fn one(declaration: Declaration, kind: RecordKind) -> Operation {
 }
 
 /// Returns the revisions on which a cached list of a kind depends. A change of the configuration
-/// makes the lists of every kind outdated. A change of records that change with each stay makes
-/// only the lists of their kinds outdated.
+/// makes all cached lists outdated. A change of stream records, such as reservations, makes only
+/// lists of streams outdated.
 pub(crate) fn cache_basis(kind: RecordKind) -> CacheBasis {
     if kind.is_stream() {
         CacheBasis::Everything

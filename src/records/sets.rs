@@ -15,7 +15,8 @@ store::statements! {
     AMONG = "select id from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// Selects the names of the records of a kind with the given ids.
     NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
-    /// Stores links from one source to those of the given records of a kind that exist.
+    /// Stores links from one source, such as a step, to several records of a kind. Skips ids
+    /// without a record.
     LINK = "insert into record_link (organization_id, from_kind, from_id, to_kind, to_id)
         select organization_id, ?2, ?3, kind, id from record where organization_id = ?1
         and kind = ?4 and id = any(?5) on conflict do nothing";

@@ -49,16 +49,16 @@ store::statements! {
         doc = excluded.doc, origin = excluded.origin, status = excluded.status,
         check_in = excluded.check_in, name_key = excluded.name_key,
         guest_email = excluded.guest_email, lookup_key = excluded.lookup_key";
-    /// Advances the organization's time of the last record change to `?2`, unless that time is
-    /// already later. Returns the resulting time.
+    /// Sets `records_at`, the time of the organization's last record change, to `?2`. A later
+    /// `records_at` stays. Returns the resulting time.
     BEGIN_CHANGE = "update organization set records_at = case when records_at is null
         or records_at < ?2 then ?2 else records_at end
         where id = ?1 and erased_at is null returning records_at";
-    /// Advances the organization's time of the last record change to `?2`, unless that time is
-    /// already later.
+    /// Sets `records_at`, the time of the organization's last record change, to `?2`. A later
+    /// `records_at` stays.
     END_CHANGE = "update organization set records_at = ?2 where id = ?1 and records_at < ?2
         and erased_at is null";
-    /// Changes the origin of reservations from a calendar feed to manual.
+    /// Changes the origin of reservations from `calendar` to `manual`.
     GIVE_TO_PEOPLE = "update record set origin = 'manual', updated_at = ?3
         where organization_id = ?1 and kind = 'reservation' and id = any(?2)
         and origin = 'calendar'";
@@ -97,7 +97,8 @@ pub(crate) struct StoredRecord {
     pub updated_at: Moment,
 }
 
-/// The fields of a record, each as its stored JSON text, so that numbers pass through unparsed.
+/// The fields of a record, each as its stored JSON text. Numbers are not parsed, so they do not
+/// lose digits.
 type StoredFields = BTreeMap<String, Box<RawValue>>;
 
 /// A record as the read operations return it: `{id, …data, createdAt, updatedAt, origin}`.
@@ -217,8 +218,7 @@ pub fn get_record(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> 
     find_record(context, kind, id)?.ok_or_else(|| Error::not_found(&kind.label()))
 }
 
-/// Returns a record of the organization, deserialized to the type that rules read. Does not check
-/// the caller's access.
+/// Returns a record of the organization, deserialized to `T`. Does not check the caller's access.
 pub(crate) fn record_as<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -230,8 +230,8 @@ pub(crate) fn record_as<T: DeserializeOwned>(
         .transpose()?)
 }
 
-/// Returns records of the organization by id, deserialized to the type that rules read. Does not
-/// check the caller's access.
+/// Returns records of the organization by id, deserialized to `T`. Does not check the caller's
+/// access.
 pub(crate) fn records_as<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -243,8 +243,8 @@ pub(crate) fn records_as<T: DeserializeOwned>(
         .collect()
 }
 
-/// Writes records. Each record may occur only once in the list. The caller must count new records
-/// in their blocks before this call.
+/// Writes records. Each record may occur only once in the list. The caller must call
+/// [`update_block_counts`](super::blocks::update_block_counts) for new records before this call.
 pub(crate) fn save_all(
     context: &mut Context<'_, '_>,
     records: Vec<(RecordKind, StoredRecord)>,
@@ -293,9 +293,9 @@ pub(crate) fn save_all(
 /// back, even if a request waited for the lock or the clocks of the nodes differ. So a client that
 /// polls with `updatedSince` and the latest time that it has seen misses no change.
 ///
-/// While the clock is behind the last change, each change gets a time one millisecond after the
-/// previous change. If the changes had equal times, a client that reads small pages could not
-/// advance past them.
+/// If the clock is behind the last change, each change gets a time one millisecond after the
+/// previous change. If many changes had the same time, a client that reads small pages would read
+/// the same page again and again.
 pub(crate) fn begin_change(context: &mut Context<'_, '_>) -> Result<Timestamp> {
     let now = context.now();
     let Some(row) = context.row(&BEGIN_CHANGE, values![now])? else {
@@ -413,7 +413,8 @@ pub(crate) fn replace_record(
 /// `updatedSince` therefore advances.
 const RECORDS_PER_TIMESTAMP: usize = 10;
 
-/// Changes the origin of reservations from a calendar feed to manual, so that people can edit them.
+/// Changes the origin of reservations from `calendar` to `manual`, so that people can edit the
+/// reservations.
 pub(crate) fn make_manual(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> Result<()> {
     ids.sort_unstable();
     let mut at = begin_change(context)?;
@@ -424,8 +425,8 @@ pub(crate) fn make_manual(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> 
     end_change(context, at)
 }
 
-/// Deletes records of a kind and all links from and to them. The caller updates the counts of the
-/// blocks.
+/// Deletes records of a kind and all links from and to them. The caller must call
+/// [`update_block_counts`](super::blocks::update_block_counts) for the deleted records.
 pub(crate) fn remove_all(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -479,8 +480,8 @@ pub(crate) fn link_sources_of_all(
         .collect()
 }
 
-/// Returns every record of a kind in the organization, deserialized to the type that rules read.
-/// Does not check the caller's access.
+/// Returns every record of a kind in the organization, deserialized to `T`. Does not check the
+/// caller's access.
 pub(crate) fn all_records<T: DeserializeOwned>(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -526,7 +527,8 @@ pub(crate) fn find_rows(
     context.rows(&RECORDS, values![kind.as_ref(), ids])
 }
 
-/// Returns every record of a kind that the caller can access, by creation.
+/// Returns every record of a kind, in the order of creation. Omits records that the caller cannot
+/// access.
 pub(crate) fn list_all(context: &mut Context<'_, '_>, kind: RecordKind) -> Result<Vec<Record>> {
     let [all, ids] = context.property_scope().parameters();
     let rows = context.rows(&ALL_WITHIN_SCOPE, values![kind.as_ref(), all, ids])?;

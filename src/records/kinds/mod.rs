@@ -1,10 +1,10 @@
 //! The fields of records, with one `record!` declaration per kind.
 //!
 //! `record!` declares each field once. The doc comment is the field's description in the published
-//! document. The type defines the schema against which sync validates the field. If a rule reads
-//! the field, the declaration also has the type that the rule gets (`read as`). The types are in
-//! [`values`]. A type can also mark a field as a reference to another record, or as withheld from
-//! reads.
+//! document. The type (in [`values`]) defines the schema against which sync validates the field.
+//! The type can also mark a field as a reference to another record, or as withheld from reads. If a
+//! rule of the service reads the field, `read as` adds the Rust type in which the rule gets the
+//! value.
 
 /// Declares a record, or an object inside a record, by its fields. In `name: type`, sync accepts
 /// the values of the type. A field with the type `Option` may be left out or null. With `read as`,
@@ -120,11 +120,13 @@ pub use workflows::{Workflow, WorkflowNode, WorkflowStepRun};
 
 /// A type whose fields are declared by `record!`.
 pub(super) trait DeclaredFields {
-    /// Returns the JSON Schema of all fields, with the marks of [`values`].
+    /// Returns the JSON Schema of all fields. The schema contains the internal keywords of
+    /// [`values`] that mark references and withheld fields.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
 
-/// Reads a value as `None` if the value does not fit the type.
+/// Deserializes a value. Returns `None` for a value that does not fit the type `T`, instead of an
+/// error.
 fn where_it_fits<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

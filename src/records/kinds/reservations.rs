@@ -36,10 +36,10 @@ record! {
         /// The day on which the guests leave.
         check_out: Day, read as civil::Date;
         /// Time of day from which these guests may come, in the flat's time zone; null: the
-        /// flat's.
+        /// `checkInTime` of the flat.
         check_in_time: Option<TimeOfDay>, read where it fits as Option<Time>;
         /// Time of day by which these guests must have left, in the flat's time zone; null: the
-        /// flat's.
+        /// `checkOutTime` of the flat.
         check_out_time: Option<TimeOfDay>, read where it fits as Option<Time>;
         /// Code of the booking at its channel, by which staff find the stay. Null: none.
         booking_code: Option<Label>;

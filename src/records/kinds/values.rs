@@ -20,7 +20,8 @@ pub(in crate::records) const REFERENCE_KEYWORD: &str = "x-names";
 /// returns.
 pub(in crate::records) const WITHHELD_KEYWORD: &str = "x-withheld";
 
-/// Implements a JSON Schema that is written in place, and not as a named definition.
+/// Implements `JsonSchema` for a type. The schema is inlined into the record's schema, instead of
+/// becoming a named definition with a `$ref`.
 macro_rules! inline {
     ($generator:pat, $schema:expr) => {
         fn inline_schema() -> bool {
