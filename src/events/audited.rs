@@ -12,7 +12,7 @@ use super::owned;
 use super::subscriptions::{Filters, StoredSubscription};
 
 store::statements! {
-    /// Selects the subscriptions of a credential that post to a URL.
+    /// Selects the subscriptions of a credential whose target URL is `?3`.
     POSTING_TO = "select id from webhook_subscription
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null
         order by created_at, id";
@@ -21,8 +21,8 @@ store::statements! {
 /// The name of the object type of subscriptions in the audit log.
 const KIND: &str = "webhook_subscription";
 
-/// Describes the subscription whose id the input names. If the input names no id, describes all
-/// subscriptions of the caller's credential that post to the input's URL.
+/// Describes the subscription with the input's `id`. If the input has no `id`, describes all
+/// subscriptions of the caller's credential whose URL is the input's `target_url`.
 pub(super) fn audited_subscriptions(
     context: &mut Context<'_, '_>,
     input: &Value,
@@ -61,8 +61,8 @@ pub(super) fn audited_subscriptions(
         .map(Some)
 }
 
-/// Returns the subscription of the input as the target of an audit entry, with the subscription's
-/// URL as the name.
+/// Returns the subscription in the input as the target of an audit entry. The name of the target is
+/// the subscription's URL.
 pub(super) fn subscription_target(context: &mut Context<'_, '_>, input: &Value) -> Result<Target> {
     let target = audited_subscriptions(context, input)?.map(|thing| thing.target);
     Ok(target.unwrap_or_else(|| Target::new(KIND, id(input, "id"), None)))

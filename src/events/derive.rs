@@ -53,9 +53,8 @@ impl DerivedEvents {
         }
     }
 
-    /// Returns the events and the timer for a change that the platform sends as history. The change
-    /// fires no event and starts no timer. It can end a timer, because it can end the condition for
-    /// which the timer waited.
+    /// Removes the events from the result, for a change that the platform sends as history. Such a
+    /// change starts no timer either. It still ends the timer of a device that is no longer online.
     #[must_use]
     pub fn without_events(self) -> Self {
         let timer = if self.timer == TimerEffect::Arm {
@@ -157,8 +156,8 @@ fn read<T: DeserializeOwned>(data: &Object) -> Result<T> {
 }
 
 /// Returns the check-out of a stay as an instant in the property's time zone. The time of day is
-/// that of the stay, or else that of the property, or else the end of the day. Returns `None`
-/// without a property.
+/// the check-out time of the stay, or else of the property, or else the end of the day. Returns
+/// `None` without a property.
 #[must_use]
 pub fn check_out(reservation: &Reservation, property: Option<&Property>) -> Option<Timestamp> {
     let zone = TimeZone::get(&property?.timezone).ok()?;

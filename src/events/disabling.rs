@@ -27,7 +27,8 @@ store::statements! {
             and disabled_at is null for no key update skip locked)
         update webhook_subscription set disabled_at = ?4, disabled_reason = ?5
         where organization_id <> ?1 and organization_id = ?2 and id in (select id from free)";
-    /// Disables the active subscriptions to the given events that apps created for a member.
+    /// Disables a member's active subscriptions to the given events. Apps created these
+    /// subscriptions on behalf of the member.
     DISABLE_MEMBER = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential like 'oauth:%:' || ?2 and disabled_at is null
         and event = any(?5) returning id";
@@ -44,10 +45,10 @@ pub fn disable_all_of(
     log_all_disabled(context, &disabled, reason)
 }
 
-/// Disables every active subscription of a credential in other organizations, because the
-/// credential's app now works for this organization. Returns 503 if another transaction has locked
-/// one of these subscriptions. Does not wait for the lock, because transactions lock rows of other
-/// organizations in no common order and could deadlock.
+/// Disables every active subscription of a credential in other organizations, because a member now
+/// uses the credential's OAuth app for this organization. Returns 503 if another transaction has
+/// locked one of these subscriptions. Does not wait for the lock: transactions lock rows of other
+/// organizations in no common order, so waiting could deadlock.
 pub fn disable_all_in_other_organizations(
     context: &mut Context<'_, '_>,
     credential: Credential,
@@ -67,7 +68,8 @@ pub fn disable_all_in_other_organizations(
     Ok(())
 }
 
-/// Disables the active subscriptions to these events that apps created for a member.
+/// Disables a member's active subscriptions to these events. Apps created these subscriptions on
+/// behalf of the member.
 pub fn disable_events_of_member(
     context: &mut Context<'_, '_>,
     member: Uuid,

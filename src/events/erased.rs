@@ -3,13 +3,13 @@
 use engine::some_of;
 
 store::statements! {
-    /// Deletes timers of devices.
+    /// Deletes the timers that fire `device.reconnected`.
     DEVICE_TIMERS = some_of!("device_timer", "organization_id, device_id");
-    /// Deletes ids of reviews that arrived.
+    /// Deletes the ids of all reviews that ever arrived.
     ARRIVALS = some_of!("review_arrival", "organization_id, review_id");
-    /// Deletes deliveries.
+    /// Deletes webhook deliveries.
     DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");
-    /// Deletes the mark that an organization has due deliveries.
+    /// Deletes the row that tells the dispatchers that an organization has due deliveries.
     DUE = some_of!("webhook_due", "organization_id");
     /// Deletes webhook subscriptions.
     SUBSCRIPTIONS = some_of!("webhook_subscription", "organization_id, id");

@@ -47,14 +47,14 @@ store::statements! {
     /// Selects one delivery of a subscription.
     ONE = "select id, status, next_attempt_at, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and id = ?3";
-    /// Selects the failed deliveries of a subscription that were created after a position, without
-    /// pings.
+    /// Selects the failed deliveries of a subscription, without pings. Begins after the delivery
+    /// with the creation time `?3` and the id `?4`.
     FAILED = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and status = 'failed'
         and is_ping = false and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5";
-    /// Selects the deliveries of a subscription that were pending when the subscription was
-    /// disabled. Selects only deliveries after a position, without pings.
+    /// Selects the deliveries that were pending when their subscription was disabled, without
+    /// pings. Begins after the delivery with the creation time `?3` and the id `?4`.
     CUT = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and is_cut = true
         and status = 'discarded' and is_ping = false
@@ -321,7 +321,8 @@ fn redeliver_failed(context: &mut Context<'_, '_>, input: RedeliverFailed) -> Re
     Ok(Redelivered { redelivered })
 }
 
-/// Fails unless both subscriptions belong to the caller and are subscriptions to the same event.
+/// Fails unless the caller's credential created both subscriptions, and both subscribe to the same
+/// event.
 fn require_same_event(context: &mut Context<'_, '_>, one: Uuid, other: Uuid) -> Result<()> {
     let mut event = |id| {
         require_subscription(context, id)?
@@ -337,8 +338,8 @@ fn require_same_event(context: &mut Context<'_, '_>, one: Uuid, other: Uuid) -> 
     )))
 }
 
-/// Sends up to `max` deliveries of the input's subscription again, to the subscription `receiver`.
-/// `statement` selects the deliveries. Returns the number of deliveries that are sent again.
+/// Sends up to `max` deliveries again. `statement` selects the deliveries of the subscription in
+/// the input, and the subscription `receiver` gets them. Returns the number of deliveries.
 fn send_again(
     context: &mut Context<'_, '_>,
     statement: &'static store::Statement,

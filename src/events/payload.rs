@@ -41,8 +41,8 @@ struct Ping {
     subscription_id: Uuid,
 }
 
-/// The records that deliveries are about, by kind and id. Records that the credential cannot access
-/// are left out.
+/// The records that deliveries are about, by kind and id. Omits records that the credential cannot
+/// access.
 type PayloadRecords = HashMap<(RecordKind, Uuid), Result<Record>>;
 
 impl SubscriptionOwner for Payloads {

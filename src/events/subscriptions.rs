@@ -70,7 +70,7 @@ store::statements! {
     DELETE_ONE = "update webhook_subscription set deleted_at = ?3,
         disabled_at = coalesce(disabled_at, ?3)
         where organization_id = ?1 and id = ?2 and deleted_at is null";
-    /// Marks every subscription of a credential that posts to a URL as deleted.
+    /// Marks the subscriptions of a credential whose target URL is `?3` as deleted.
     DELETE_BY_TARGET = "update webhook_subscription
         set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
@@ -183,7 +183,7 @@ struct CreateWebhookSubscription {
     filters: Option<SentFilters>,
 }
 
-/// The fields of a create request that depend on each other.
+/// The fields `event` and `filters` of a create request. Each event allows only some filters.
 #[derive(Deserialize)]
 struct EventAndFilters {
     #[serde(default)]

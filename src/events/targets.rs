@@ -4,8 +4,8 @@
 use delivery::{Backlog, Targets, backlog};
 use engine::app::{Gauge, Gauges, NetworkFormat};
 
-/// The schema format of a target URL. A process without [`Targets`] sends no deliveries, so it
-/// accepts every URL.
+/// The schema format that refuses a private target URL. A process without [`Targets`] sends no
+/// deliveries, so it accepts every URL.
 pub(super) const FORMAT: NetworkFormat = NetworkFormat {
     name: "webhook-target",
     check: |app_state, url| {

@@ -67,7 +67,8 @@ pub(crate) fn restart_future_timers(tx: &mut Transaction<'_>, now: Timestamp) ->
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, now)
 }
 
-/// Applies the effect of each device's change to its timer.
+/// Starts, restarts or ends the timers of changed devices. `timers` has the effect on the timer for
+/// each device.
 pub(crate) fn apply_timer_effects(
     context: &mut Context<'_, '_>,
     timers: &HashMap<Uuid, TimerEffect>,
@@ -102,8 +103,8 @@ fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
     context.execute_deferred(&DISARM, values![devices])
 }
 
-/// Returns an organization with a timer that started at `since` or before. Skips the organizations
-/// in `except`.
+/// Returns an organization that has a timer whose start is at `since` or earlier. Skips the
+/// organizations in `except`.
 pub(super) fn due_organization(
     tx: &mut Transaction<'_>,
     since: Timestamp,
@@ -115,7 +116,8 @@ pub(super) fn due_organization(
         .transpose()?)
 }
 
-/// Fires the timers of an organization that started at `since` or before. Returns their number, and
+/// In one organization, ends the timers that started at `since` or earlier, and fires
+/// `device.reconnected` for the devices that are still online. Returns the number of timers, and
 /// the wake signals to send after the commit.
 pub(super) fn expire(
     tx: &mut Transaction<'_>,

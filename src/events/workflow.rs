@@ -129,7 +129,7 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
 }
 
 impl WorkflowStepRun {
-    /// Returns the id of the step that ran, in the format of `filters.workflowStep`.
+    /// Returns the id of the step that ran, as `<workflow id>:<node id>`.
     pub(super) fn step(&self) -> Option<String> {
         self.workflow_id
             .map(|workflow| step_id(workflow, &self.node_id))
@@ -171,7 +171,7 @@ pub(super) fn find_step(context: &mut Context<'_, '_>, id: &str) -> Result<Optio
     }))
 }
 
-/// Reads the runs with these ids.
+/// Reads the runs of workflow steps with these ids.
 pub(super) fn find_runs(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
@@ -179,7 +179,7 @@ pub(super) fn find_runs(
     records_as(context, RecordKind::WorkflowStepRun, ids)
 }
 
-/// Reads a run of a step.
+/// Reads a run of a workflow step.
 pub(super) fn find_run(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<WorkflowStepRun>> {
     record_as(context, RecordKind::WorkflowStepRun, id)
 }
@@ -228,7 +228,7 @@ pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Optio
         Some(_) => return Ok(None),
         None => None,
     };
-    // If the step was removed from the workflow, its id is the label.
+    // If the step was removed from the workflow, the label in the event's data is the step's id.
     let label = workflow
         .step(&run.node_id)
         .map_or_else(|| run.node_id.clone(), |step| step.label.clone());
