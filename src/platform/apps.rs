@@ -18,8 +18,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 store::statements! {
-    /// Creates or replaces an OAuth app. An app that registered itself, or that had a metadata
-    /// document, belongs to the platform from then on. The secret does not change.
+    /// Creates or replaces an OAuth app, and makes it an app of the platform: the sweep no longer
+    /// deletes it when it is idle, and its metadata document (`document_url`) is forgotten. The
+    /// secret does not change.
     PUT_APP = "insert into oauth_app (id, created_at, updated_at, doc) values (?1, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc,
         idle_since = null, document_url = null
@@ -34,7 +35,8 @@ store::statements! {
 /// Time for which a replaced secret stays valid: a day (rules: oauth#clients).
 const SECRET_GRACE: Duration = Duration::from_secs(86_400);
 
-/// The stored document of an OAuth app, for apps of every origin.
+/// The stored document of an OAuth app. The platform created the app, the app registered itself, or
+/// the service fetched the app's metadata document.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct OauthApp {

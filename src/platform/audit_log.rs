@@ -19,14 +19,14 @@ store::statements! {
     /// A page of the audit log: the entries before an id, newest first.
     LIST = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and id < ?2 order by id desc limit ?3";
-    /// A page of the entries with one target.
+    /// A page of the audit entries about one object, the target.
     OF_TARGET = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and target_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// A page of the entries with one credential or member as the actor.
+    /// A page of the audit entries whose actor is one credential or member.
     OF_ACTOR = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and actor_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// A page of the entries with one target and one actor. The statement forces SQLite to use the
-    /// index by target, because a target has fewer entries than an actor.
+    /// A page of the audit entries about one target by one actor. The statement forces SQLite to
+    /// use the index by target, because a target has fewer entries than an actor.
     OF_BOTH = "select id, occurred_at, actor_id, actor_name, doc
         from audit_log indexed by audit_log_of_target
         where organization_id = ?1 and target_id = ?2 and actor_id = ?3 and id < ?4 order by id desc

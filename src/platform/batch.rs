@@ -26,15 +26,15 @@ use crate::records::{
     implausible_dates, normalize_guest_language,
 };
 
-/// The key of the error for a change of a record that the platform manages.
+/// The value of `details.key` in the 409 error for a write to a record that only the platform may
+/// change.
 const MANAGED_BY_PLATFORM: &str = "record.managed_by_platform";
-/// In a batch, the first changed records of each kind get different times of change. This is the
-/// number of these records. After them, each group of [`RECORDS_PER_MILLISECOND`] records gets one
-/// time.
+/// Number of changed records of each kind in a batch that each get an `updatedAt` of their own.
+/// After these records, groups of [`RECORDS_PER_MILLISECOND`] records share an `updatedAt`.
 const DISTINCT_TIMES: u32 = 100;
-/// Number of records that get the same time of change, after the first [`DISTINCT_TIMES`] records.
-/// It must be below the size of a page. Otherwise all records of a page could have one time, and a
-/// client that continues from the last time would read the same page again.
+/// Number of records that share an `updatedAt`, after the first [`DISTINCT_TIMES`] records. It must
+/// be below the size of a page. Otherwise all records of a page could have the same `updatedAt`,
+/// and a client that continues from that time would read the same page again.
 const RECORDS_PER_MILLISECOND: u32 = 10;
 
 /// A record in a request that writes records.
@@ -122,7 +122,8 @@ impl RecordState {
 /// A record of a batch, before and after the batch.
 #[derive(Debug, Default)]
 struct BatchRecord {
-    /// The time of creation and the references in the database; `None` for a new record.
+    /// The record in the database: its time of creation, and the records to which it refers. `None`
+    /// for a new record.
     stored: Option<(Moment, BTreeSet<(RecordKind, Uuid)>)>,
     /// The state after the changes that the batch has applied so far; `None` if the record does not
     /// exist.
@@ -154,19 +155,19 @@ pub(super) struct SyncBatch {
     referring_settings: HashMap<(RecordKind, Uuid), Vec<(String, Uuid)>>,
     /// The parsed properties, by their id.
     properties: HashMap<Uuid, Option<Property>>,
-    /// The effect of a record with an issue on the request.
+    /// Whether a record with an issue makes the whole request fail, or is only skipped itself.
     on_invalid: OnInvalid,
     /// The issues of the request. If there is an issue, the batch must not be written.
     pub(super) issues: Vec<Issue>,
     /// The records that the batch skips because of their issues.
     pub(super) rejected: Vec<Rejected>,
-    /// The kinds and ids of the skipped records. A later valid record with the same id removes its
-    /// entry.
+    /// The kinds and ids of the skipped records. If the request later contains a valid record with
+    /// the same kind and id, that entry is removed.
     rejected_keys: HashSet<(RecordKind, Uuid)>,
     /// Number of records that the batch skips because the database has a newer version.
     pub(super) stale: usize,
     versions: RecordVersions,
-    /// The time of change of the first changed record of each kind.
+    /// The `updatedAt` of the first changed record of each kind.
     change_time: Timestamp,
     /// Number of changed records of each kind.
     change_counts: HashMap<RecordKind, u32>,
@@ -174,7 +175,7 @@ pub(super) struct SyncBatch {
     pub(super) record_events: Vec<RecordEvent>,
     /// Warnings about accepted values that may be unintended.
     pub(super) warnings: Vec<Warning>,
-    /// The timers of devices to set or stop.
+    /// For each device whose timer starts or ends: the effect on the timer.
     timers: HashMap<Uuid, TimerEffect>,
     /// Hosts of custom URLs that the batch writes, each with the index of its record in the
     /// request.
@@ -187,7 +188,7 @@ pub(super) struct SyncBatch {
     /// The ids of reviews that arrived before, even if they were deleted since. A review with such
     /// an id fires no `review.submitted`.
     known_reviews: HashSet<Uuid>,
-    /// Reviews that the batch adds for the first time.
+    /// Ids of the reviews that arrive for the first time in this batch.
     new_reviews: HashSet<Uuid>,
 }
 
@@ -196,8 +197,8 @@ impl SyncBatch {
         self.records.get(&(kind, id))?.now.as_ref()
     }
 
-    /// Applies a record of the request. `is_rewritten` is true for a deletion if the request writes
-    /// the same record again later.
+    /// Applies a record of the request. `is_rewritten` is true if the record is a deletion, and the
+    /// request writes the same record again later.
     pub(super) fn apply(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -253,9 +254,9 @@ impl SyncBatch {
         self.rejected_keys.extend(key);
     }
 
-    /// Completes the batch after the last record. A record that the request deletes and writes
-    /// again is deleted here if its second write was skipped. Then checks the number of hosts,
-    /// which depends on all records.
+    /// Completes the batch after the last record of the request. If a record was deleted and its
+    /// later write was skipped, deletes it now. Then checks the number of hosts, which depends on
+    /// all records.
     pub(super) fn finish(&mut self) {
         let pending = self
             .records
@@ -266,8 +267,9 @@ impl SyncBatch {
         for key in pending {
             self.delete(key);
         }
-        // This check is for a request that refuses invalid records. In a request that skips invalid
-        // records, `validate` has already checked each host with its record.
+        // In a request that skips invalid records, `validate` has already checked the number of
+        // hosts with each record. So this check matters only in a request that refuses invalid
+        // records.
         if let Some(problem) = self.tally.check_limit() {
             let path = path(self.last_host, Some("host"));
             self.issues.push(Issue::at(path, problem.message()));
@@ -313,7 +315,8 @@ impl SyncBatch {
             .map_or(Moment(now), |before| before.created_at);
         let updated_at = self.changed_at(kind, before.as_ref());
         let after = RecordState::new((kind, id), data, origin, created_at, updated_at);
-        // After the first issue, the batch writes nothing and only collects the other issues.
+        // If the request has an issue, the batch is not written. The code then only collects the
+        // other issues.
         if self.issues.is_empty() && issues.is_empty() {
             self.collect_events(now, (kind, id), before.as_ref(), &after, fires)?;
         }
@@ -444,8 +447,8 @@ impl SyncBatch {
         }
     }
 
-    /// Sets the error for a change of a record that the platform manages. The first such error is
-    /// the response of the request.
+    /// Sets the 409 error for a write to a record that only the platform may change. The response
+    /// of the request contains the first such error.
     fn refuse_change(&mut self, (kind, id): (RecordKind, Uuid)) {
         let message = format!(
             "{} {id} is managed by the platform; change it there.",
@@ -548,8 +551,9 @@ impl SyncBatch {
         }
     }
 
-    /// Collects the events and timers of a change. An initial sync fires no events and starts no
-    /// timers. It ends timers whose condition has ended.
+    /// Collects the events that a change fires, and its effect on the device's timer. With `fires`
+    /// false, as in an initial sync, the change fires no event and starts no timer. It can still
+    /// end a timer.
     fn collect_events(
         &mut self,
         now: Timestamp,

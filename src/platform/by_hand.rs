@@ -253,7 +253,7 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
 /// condition, each change of the record would repeat the warnings about all its fields.
 fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[String]) {
     /// Number of segments before the name of a field in the path of a warning: `records`, the index
-    /// and `data`.
+    /// of the record, and `data`.
     const BELOW: usize = 3;
     let path: Vec<String> = warning
         .path
@@ -300,7 +300,7 @@ pub(crate) fn require_every_property(context: &Context<'_, '_>) -> Result<()> {
 pub(crate) fn issues_of_record(kind: RecordKind, id: Uuid, data: &Object) -> Vec<Issue> {
     static PUT: LazyLock<Operation> = LazyLock::new(put_operation);
     /// Number of segments before the name of a field in the path of an issue: `records`, the index
-    /// and `data`.
+    /// of the record, and `data`.
     const BELOW: usize = 3;
     let record = json!({ "kind": kind, "id": id, "data": data });
     let mut issues = PUT.issues_of(&json!({ "records": [record] }));

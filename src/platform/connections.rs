@@ -28,7 +28,7 @@ store::statements! {
     /// join only checks that the organization is not erased.
     APP_EXISTS = "select a.id from oauth_app a join organization o on o.id = ?1 where a.id = ?2
         and o.erased_at is null";
-    /// Inserts an access token, with or without a grant.
+    /// Inserts an access token. `grant_id` is null for a token that the platform created.
     INSERT_TOKEN = "insert into access_token
         (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc, grant_id,
         expires_at)
@@ -271,7 +271,8 @@ struct NewAccessToken {
     secret: String,
 }
 
-/// Ends every connection of a member. The calling function disables the member's subscriptions.
+/// Ends the connections between a member and all OAuth apps. The calling function disables the
+/// member's subscriptions.
 pub(super) fn end_connections_of_member(context: &mut Context<'_, '_>, member: Uuid) -> Result<()> {
     context.execute_deferred(&DELETE_GRANTS_OF_MEMBER, values![member])?;
     context.execute_deferred(&DELETE_TOKENS_OF_MEMBER, values![member])?;

@@ -127,7 +127,7 @@ struct CreateApiKey {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct OfOrganization {
-    /// Id of the organization whose list is read.
+    /// Id of the organization whose API keys are listed.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
 }
@@ -135,7 +135,7 @@ struct OfOrganization {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct MembersOf {
-    /// Id of the organization whose list is read.
+    /// Id of the organization whose members are listed.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
     /// Only members who were changed at this time or later. The list is then ordered by
@@ -520,9 +520,9 @@ fn list_members(
     members(context, input.updated_since, &LIST_MEMBERS, page)
 }
 
-/// Returns a page of the members, in the order of the statement `all`. With `since`, returns only
-/// members whose last change was at or after this time, ordered by the time of that change, then by
-/// id.
+/// Returns a page of the members, in the order of the statement `all`. With `since`, omits members
+/// whose last change was before this time, and orders the others by the time of that change, then
+/// by id.
 fn members(
     context: &mut Context<'_, '_>,
     since: Option<Moment>,
@@ -562,8 +562,8 @@ fn remove_member(context: &mut Context<'_, '_>, input: OneMember) -> Result<Cred
     Ok(CredentialSuccess { success: true })
 }
 
-/// Disables the webhook subscriptions of a member that their permissions no longer allow. These
-/// subscriptions stay disabled even if the member later regains a permission.
+/// Disables a member's webhook subscriptions to events that the member may no longer receive. These
+/// subscriptions stay disabled even if the member later gets the permission again.
 fn disable_lost_subscriptions(
     context: &mut Context<'_, '_>,
     id: Uuid,

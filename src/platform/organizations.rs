@@ -219,8 +219,8 @@ pub(crate) fn create_organization(
     Ok(id)
 }
 
-/// Writes an organization, and updates its translations. `former_languages` are the languages
-/// before the change.
+/// Writes an organization. Queues the translation of its texts into languages that are not among
+/// `former_languages`, and cancels translations into removed languages.
 fn save(
     system: &mut System<'_, '_>,
     id: Uuid,

@@ -76,7 +76,7 @@ impl From<SkippedRecord> for Rejected {
     }
 }
 
-/// The effect of an invalid record in a request.
+/// What happens to a request that contains an invalid record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OnInvalid {
@@ -93,7 +93,7 @@ pub(crate) enum OnInvalid {
 pub(crate) struct Synced {
     /// Number of records that were applied, or with `dryRun` would be applied.
     pub(crate) applied: usize,
-    /// Number of events.
+    /// Number of webhook events that the changes fired, or with `dryRun` would fire.
     pub(crate) events: usize,
     /// Warnings about unknown fields, which may be misspelt, and about values that may be
     /// unintended. Both are stored. At most 100.
@@ -213,11 +213,11 @@ pub(crate) struct SyncSettings {
     pub(crate) fires: bool,
     /// Whether to check the records without writing them.
     pub(crate) is_dry_run: bool,
-    /// The effect of a record with an issue on the request.
+    /// Whether a record with an issue makes the whole request fail, or is only skipped itself.
     pub(crate) on_invalid: OnInvalid,
 }
 
-/// Inserts, replaces and deletes records in order.
+/// Inserts, replaces and deletes records in the order of the request.
 pub(crate) fn apply_records(
     context: &mut Context<'_, '_>,
     records: Vec<SyncRecord>,
@@ -226,8 +226,8 @@ pub(crate) fn apply_records(
     apply_sifted(context, records, Vec::new(), settings)
 }
 
-/// Inserts, replaces and deletes records in order, for a request in which validation has skipped
-/// the records `left_out`.
+/// Inserts, replaces and deletes records in the order of the request. Validation has already
+/// removed the invalid records `left_out` from the request.
 fn apply_sifted(
     context: &mut Context<'_, '_>,
     records: Vec<SyncRecord>,
@@ -287,8 +287,8 @@ fn apply_sifted(
     })
 }
 
-/// Returns the index in the request of each record that validation has not skipped. There are
-/// `count` such records.
+/// Returns the indexes of the `count` records that validation has not skipped, counted in the
+/// original request.
 fn remaining_indexes(count: usize, left_out: &[SkippedRecord]) -> Vec<usize> {
     let left_out: HashSet<usize> = left_out.iter().map(|rejected| rejected.index).collect();
     (0..count + left_out.len())
@@ -324,8 +324,8 @@ fn to_canonical(
     (records, warnings)
 }
 
-/// Returns for each record whether it is a deletion of a record that the request writes again
-/// later.
+/// Returns a flag for each record: true if the record is a deletion, and the request writes the
+/// same record again later.
 fn find_rewritten(records: &[SyncRecord]) -> Vec<bool> {
     let mut later_writes = HashSet::new();
     let mut rewritten: Vec<bool> = records

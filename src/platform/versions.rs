@@ -58,12 +58,12 @@ impl RecordVersion {
     }
 }
 
-/// The versions of the records of a batch.
+/// The versions of the records in a batch.
 #[derive(Default)]
 pub(super) struct RecordVersions {
     /// The current version of each record.
     current: HashMap<(RecordKind, Uuid), RecordVersion>,
-    /// The records whose version must be written.
+    /// The records whose new version `write` stores.
     changed: Vec<(RecordKind, Uuid)>,
 }
 
@@ -88,7 +88,7 @@ impl RecordVersions {
         Ok(versions)
     }
 
-    /// Returns whether the database has a newer version of the record than `version`.
+    /// Returns whether the stored version of the record is newer than `version`.
     pub(super) fn is_stale(
         &self,
         record: (RecordKind, Uuid),

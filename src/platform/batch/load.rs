@@ -16,8 +16,8 @@ use crate::events;
 use crate::records::{HostTally, RecordKind, RecordOrigin, stored};
 
 impl SyncBatch {
-    /// Reads every record that the batch writes or refers to, and every record that refers to a
-    /// deleted record. Runs one query for each kind.
+    /// Reads the records that the batch writes, the records to which they refer, and the records
+    /// that refer to a deleted record. Runs one query for each kind.
     pub(in crate::platform) fn load(
         context: &mut Context<'_, '_>,
         sent: &[SyncRecord],

@@ -38,8 +38,8 @@ impl SyncBatch {
             .drain()
             .filter(|(_, slot)| slot.is_changed && slot.now.is_some())
             .collect();
-        // The map has no order. Sorting makes every batch write its rows in the order of kind and
-        // id.
+        // `self.records` is a hash map without an order. Sorting makes every batch write its rows
+        // in the same order.
         written.sort_unstable_by_key(|(record, _)| *record);
         let mut added: BTreeMap<RecordKind, Vec<Position>> = BTreeMap::new();
         let (mut rows, mut links, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
@@ -144,7 +144,8 @@ impl SyncBatch {
         removed
     }
 
-    /// Deletes records, their assignments, and the references of steps and manuals to them.
+    /// Deletes records and their assignments, and removes the references to these records from
+    /// steps and manuals.
     fn remove(
         &mut self,
         context: &mut Context<'_, '_>,
