@@ -19,8 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             .file_stem()
             .ok_or("a migration file has no name")?
             .to_string_lossy();
-        // `concat!` joins the path when the list is compiled, because that may happen in another
-        // checkout.
+        // The absolute path is built when the crate is compiled, not when this script runs. A
+        // cached result of this script is therefore valid in another checkout.
         let path = format!("/migrations/{name}.sql");
         writeln!(
             list,

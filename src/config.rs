@@ -2,11 +2,12 @@
 //!
 //! A flag takes precedence over its `VESTIBULE_*` variable, and the variable over the default. Each
 //! flag with a secret also has a variable that ends with `_FILE`: the path of a file with the
-//! secret. clap does not read this file. To read the value of a flag with a secret, call the method
-//! of this module for the flag, for example [`DatabaseFlags::url`].
+//! secret. clap does not read this file. So code that needs a secret does not read the flag's
+//! field. It calls a method of this module, for example [`DatabaseFlags::url`].
 //!
-//! `serve` has the flags of `vestibule serve`, and `tls` those of its certificate. `text` trims and
-//! checks the text of a flag, and `values` parses the text. `secrets` reads secrets.
+//! The submodule `serve` declares the flags of `vestibule serve`, and `tls` the flags for its
+//! certificate. `text` trims and checks the text of a flag, and `values` parses the text. `secrets`
+//! reads secrets.
 
 mod secrets;
 mod serve;
@@ -281,7 +282,7 @@ pub fn unknown_variables(names: impl IntoIterator<Item = String>) -> Vec<String>
 }
 
 impl ServeCommand {
-    /// Returns the number of processors to assume, if the flag is given.
+    /// Returns the value of `--processors`, for the commands that have this flag.
     #[must_use]
     pub fn processors(&self) -> Option<NonZeroUsize> {
         match self {
@@ -290,7 +291,8 @@ impl ServeCommand {
         }
     }
 
-    /// Returns the address that receives traces, if the flag is given.
+    /// Returns the value of `--otlp-endpoint`: the address that receives traces. Returns `None`
+    /// without the flag.
     #[must_use]
     pub fn otlp_endpoint(&self) -> Option<Endpoint> {
         match self {

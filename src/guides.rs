@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 struct Guide {
     /// The path of the file below `docs/`. It is also the path of the page below `/docs/`.
     path: &'static str,
-    /// The topic of the document in a few words, for the index.
+    /// The topic of the document in a few words, for its line in `/llms.txt`.
     about: &'static str,
     /// The Markdown of the file in `docs/`.
     source: &'static str,
@@ -32,7 +32,7 @@ struct Guide {
     page: OnceLock<String>,
 }
 
-/// Includes a file of `docs/` as a guide.
+/// Declares a guide from a file of `docs/`, which is built into the binary.
 macro_rules! guide {
     ($path:literal, $about:literal) => {
         Guide {
@@ -45,7 +45,7 @@ macro_rules! guide {
     };
 }
 
-/// The table of contents, which the index does not list.
+/// The table of contents of the documentation. `/llms.txt` does not list it.
 static CONTENTS: Guide = guide!("README.md", "all pages, by what a reader wants to do");
 
 static TUTORIALS: [Guide; 3] = [
@@ -380,7 +380,7 @@ static EXPLANATION: [Guide; 6] = [
     ),
 ];
 
-/// The guides of each type of document, in the order of the index.
+/// The guides of each type of document, in the order in which `/llms.txt` lists them.
 static KINDS: [(&str, &[Guide]); 5] = [
     ("Tutorials", &TUTORIALS),
     ("How-to guides", &HOW_TO),

@@ -1,5 +1,5 @@
-//! The migrations. Each is one SQL text for both databases, and this module fills in the types of
-//! the database.
+//! The migrations of the database. Each migration is one SQL text for SQLite and PostgreSQL, and
+//! this module fills in the column types of the database.
 //!
 //! `migrations/V1__baseline.sql` explains the notation. Never edit a released migration, because
 //! each database stores the checksums of the migrations that it has applied.
@@ -8,9 +8,9 @@ include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
 /// How Citus distributes a PostgreSQL database over several servers: by organization.
 ///
-/// Two groups of tables are copied to every server instead. Tables of OAuth apps are copied because
-/// an app belongs to no organization. Tables of domains are copied because a domain must be unique
-/// in the whole database.
+/// Two groups of tables are not distributed. Every server has a copy of these tables. Tables of
+/// OAuth apps are copied because an app belongs to no organization. Tables of domains are copied
+/// because a domain must be unique in the whole database.
 pub const SHARDING: store::Sharding = store::Sharding {
     root: ("organization", "id"),
     column: "organization_id",
@@ -24,7 +24,8 @@ enum Database {
     Postgres,
 }
 
-/// The column types of the migrations' notation, each with its names in SQLite and in PostgreSQL.
+/// The names of column types in the migration files, each with its names in SQLite and in
+/// PostgreSQL.
 const TYPES: [(&str, &str, &str); 7] = [
     ("id", "blob", "uuid"),
     ("moment", "integer", "timestamptz"),
@@ -85,7 +86,7 @@ fn line_for(line: &str, database: Database) -> Option<String> {
     })
 }
 
-/// Fills in the type of a column, if the line declares one.
+/// Replaces the type of a column by the type of the database, if the line declares a column.
 fn fill_type(line: &str, database: Database) -> String {
     let declaration = line
         .strip_prefix("    ")

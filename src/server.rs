@@ -363,8 +363,8 @@ impl Server {
                 stop.token(),
                 move |_, stop| log.clone().keep(stop),
             ));
-            // Waits for the first attempt to connect to Redis. If it succeeds, the limits of all
-            // nodes include the first requests.
+            // Waits for the first attempt to connect to Redis. If it succeeds, the rate limits that
+            // all nodes share count the first requests too.
             attempt.await;
         }
         let interface = surface::router(
@@ -417,14 +417,15 @@ impl Server {
         }
     }
 
-    /// Removes expired data, as the background work does once a minute.
+    /// Removes expired data, as a background task does once a minute.
     pub async fn sweep_once(&self) {
         guest::sweep_files(&self.service).await;
         guest::sweep_carts(&self.service).await;
         sweeps::run_once(&self.service, &self.dependencies).await;
     }
 
-    /// Fires the events of charges that are due, as the background task does. Returns their number.
+    /// Fires the events of guests' charges that are due, as a background task does. Returns the
+    /// number of these charges.
     pub async fn fire_due_charges(&self) -> usize {
         ChargeNoticeWorker::new(self.service.clone())
             .run_once()
@@ -469,8 +470,8 @@ impl Server {
     }
 }
 
-/// Opens the storage for files of guests. Without a URL, this is the directory beside a SQLite
-/// database. Also returns the location of the storage, for the log.
+/// Opens the storage for files of guests: the storage at `url`, or without a URL, the directory
+/// beside a SQLite database. Also returns the location of the storage, for the log.
 fn open_upload_storage(
     url: Option<&str>,
     location: &Location,

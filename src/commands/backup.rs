@@ -17,13 +17,13 @@ use super::guest_files::GuestFiles;
 use crate::config::BackupFlags;
 use crate::platform::BackupStatusFile;
 
-/// The file name of the database in a set.
+/// The file name of the database in a backup set.
 pub(super) const DATABASE_FILE_NAME: &str = "vestibule.db";
-/// The name of the directory in a set that has the files of guests.
+/// The name of the directory in a backup set that contains the files of guests.
 pub(super) const UPLOADS_FOLDER_NAME: &str = "uploads";
-/// The prefix of the names of sets and files that are not complete yet.
+/// The prefix of the names of backup sets and backup files that are not complete yet.
 const PARTIAL_PREFIX: &str = ".vestibule-backup-";
-/// The format of a set's name: the UTC time of its start.
+/// The format of the name of a backup set: the UTC time at which the backup started.
 const NAME_FORMAT: &str = "%Y-%m-%dT%H-%M-%S-%3fZ";
 /// The mode of the directories with backups. Only their owner may open them, because they contain
 /// data of guests.
@@ -48,9 +48,9 @@ pub async fn backup(flags: BackupFlags) -> Result<(), String> {
     super::print_text(&format!("{file_name}: {bytes} bytes\n"))
 }
 
-/// Makes a set now and after every interval, until SIGTERM or SIGINT arrives. A failure of the
-/// first set ends the command, because the settings are probably wrong. A later failure is logged,
-/// and the command tries again after the interval.
+/// Makes a backup set now and after every interval, until SIGTERM or SIGINT arrives. If the first
+/// backup fails, the command fails, because the settings are probably wrong. A later failure is
+/// logged, and the command tries again after the interval.
 async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
     let watch = |kind| signal(kind).map_err(|error| error.to_string());
     let (mut terminate, mut interrupt) = (
@@ -86,7 +86,8 @@ struct SetPlan {
     /// The files of guests, if there is a storage for them.
     uploads: Option<GuestFiles>,
     sets: PathBuf,
-    /// The number of newest sets that stay in the directory. With `None`, all sets stay.
+    /// Number of backup sets that stay in the directory: the newest ones. With `None`, all sets
+    /// stay.
     keep: Option<usize>,
 }
 
@@ -101,7 +102,7 @@ impl SetPlan {
         })
     }
 
-    /// Makes a set and removes the oldest sets. Returns the line to print about the new set.
+    /// Makes a backup set and removes the oldest sets. Returns the line to print about the new set.
     fn make(&self, now: Timestamp) -> Result<String, String> {
         let result = self.make_set(now);
         record_backup(&self.database_url, now, result.as_ref().err());
@@ -110,9 +111,9 @@ impl SetPlan {
         Ok(format!("{}: {bytes} bytes, {files} files\n", set.display()))
     }
 
-    /// Makes a set under a temporary name and then renames it, so that no incomplete set ever has
-    /// the name of a set. Returns the path of the set, the size of the database in bytes and the
-    /// number of files.
+    /// Makes a backup set under a temporary name, and renames it when it is complete. So no
+    /// incomplete set has the name of a backup set. Returns the path of the set, the size of the
+    /// database in bytes and the number of files.
     fn make_set(&self, now: Timestamp) -> Result<(PathBuf, u64, usize), String> {
         private_directory(&self.sets)?;
         let previous = list_backup_sets(&self.sets)?.pop();
@@ -122,8 +123,9 @@ impl SetPlan {
             .map_err(|error| describe_file_error(&self.sets, &error))?;
         let bytes = copy_database(&self.database_url, &partial.path().join(DATABASE_FILE_NAME))?;
         let mut files = 0;
-        // The database must be copied before the files. The service writes a file before the row
-        // that refers to the file, so the files of all copied rows exist by then.
+        // The database must be copied before the files. The service stores each file before it
+        // commits the row that refers to the file. So each row in the copied database refers to a
+        // file that exists.
         if let Some(uploads) = &self.uploads {
             let previous = previous.map(|set| set.join(UPLOADS_FOLDER_NAME));
             let target = partial.path().join(UPLOADS_FOLDER_NAME);
@@ -136,8 +138,8 @@ impl SetPlan {
         Ok((set, bytes, files))
     }
 
-    /// Removes the oldest sets, so that at most `keep` sets stay. Does not touch other entries of
-    /// the directory.
+    /// Removes the oldest backup sets, so that at most `keep` sets stay. Does not touch other
+    /// entries of the directory.
     fn prune(&self) -> Result<(), String> {
         let Some(keep) = self.keep else { return Ok(()) };
         let sets = list_backup_sets(&self.sets)?;

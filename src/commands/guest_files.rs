@@ -16,7 +16,7 @@ use url::Url;
 
 use super::backup::{describe_file_error, private_directory, sync_directory};
 
-/// Size in bytes of each part of a file that is sent to a bucket.
+/// Size of the parts in which a file is uploaded to a bucket, in bytes.
 const CHUNK_SIZE: usize = 256 << 10;
 
 /// The storage of the files of guests.
@@ -29,8 +29,8 @@ pub(super) enum GuestFiles {
 }
 
 impl GuestFiles {
-    /// Opens the storage: the storage of the URL, or the directory beside a SQLite database if
-    /// there is no URL. Returns `None` for another database without a URL.
+    /// Opens the storage at `uploads_url`. Without this URL, opens the directory beside a SQLite
+    /// database. Returns `None` for PostgreSQL without a URL.
     pub(super) fn open(
         database_url: &str,
         uploads_url: Option<&str>,
@@ -103,8 +103,8 @@ fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<u
         if kind.is_dir() {
             count += copy_files(&path, &copy, previous.as_deref())?;
         } else if kind.is_file() && !name.to_string_lossy().contains('#') {
-            // A file with `#` in its name is incomplete, because the service is still writing it.
-            // This loop skips such files.
+            // This loop skips a file with `#` in its name: the service is still writing it, so it
+            // is incomplete.
             count += usize::from(copy_file(&path, &copy, previous.as_deref())?);
         }
     }

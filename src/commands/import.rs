@@ -17,20 +17,21 @@ use crate::config::ImportFlags;
 use crate::platform::MAX_RECORDS;
 use crate::server;
 
-/// Limits of a batch. Larger batches are hardly faster, and would delay the report of an invalid
-/// record.
+/// Limits of a batch in an import. Larger batches are hardly faster, and the import would report an
+/// invalid record later.
 const BATCH: ImportLimits = ImportLimits {
     records: 2_000,
     bytes: 8 << 20,
 };
-/// Limits of the only batch of a dry run, which may be as large as a request. With several batches,
-/// a record could refer to a record of an earlier batch, which the dry run did not store.
+/// Limits of a dry run, which has only one batch, as large as a request may be. With several
+/// batches, a record could refer to a record of an earlier batch, which the dry run did not store.
 const DRY_BATCH: ImportLimits = ImportLimits {
     records: MAX_RECORDS,
     bytes: 15 << 20,
 };
 
-/// Limits of a batch with `--skip-invalid`. A response lists at most this many invalid records.
+/// Limits of a batch with `--skip-invalid`. The number of records is the maximum number of invalid
+/// records in a response, so that the response lists all of them.
 const SKIPPING_BATCH: ImportLimits = ImportLimits {
     records: MAX_ISSUES,
     bytes: 8 << 20,
@@ -40,7 +41,7 @@ const SKIPPING_BATCH: ImportLimits = ImportLimits {
 #[derive(Clone, Copy)]
 struct ImportLimits {
     records: usize,
-    /// The batch ends after the record that reaches this size.
+    /// Size in bytes. The batch ends after the record with which it reaches this size.
     bytes: usize,
 }
 

@@ -19,8 +19,8 @@ pub(super) struct LocalCaller<'s> {
 }
 
 impl LocalCaller<'_> {
-    /// Runs an operation. Returns `data` of the response body, or, if the operation fails, `error`
-    /// of the body as a text.
+    /// Runs an operation. Returns the field `data` of the response body. If the operation fails,
+    /// returns the field `error` of the body as a text.
     pub(super) async fn call(
         &self,
         operation: &str,

@@ -149,8 +149,8 @@ fn print_text(text: &str) -> Result<(), String> {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// SIGHUP, and the certificate that the signal reloads. `None` without TLS; the signal then has
-    /// its default effect and ends the process, for example when the terminal closes.
+    /// The signal SIGHUP, and the certificate that it reloads. `None` without TLS: SIGHUP then ends
+    /// the process, for example when the terminal closes.
     hangup: Option<(Signal, CertificateSource)>,
 }
 

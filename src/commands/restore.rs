@@ -71,7 +71,8 @@ struct BackupPaths {
 }
 
 impl BackupPaths {
-    /// Finds the backup at a path: a file, a set, or the newest set of a directory.
+    /// Finds the backup at a path. The path is a database file, a backup set, or a directory of
+    /// backup sets. From a directory, selects the newest set.
     fn at(path: &Path) -> Result<Self, String> {
         if path.is_file() {
             return Ok(Self {

@@ -13,7 +13,7 @@ use crate::config::ImportFlags;
 use crate::server;
 use crate::tables::{self, ImportTable, Imported, TableError};
 
-/// Maximum size of a file in bytes. The operation `importRecords` has the same limit.
+/// Maximum size of a CSV file in bytes. The operation `importRecords` has the same limit.
 const LIMIT: u64 = 16 << 20;
 
 /// Reads a CSV file and imports its records.
@@ -62,7 +62,7 @@ pub(super) async fn import(flags: &ImportFlags, path: &Path) -> Result<(), Strin
     }
 }
 
-/// Returns the lines to print about a successful import or dry run.
+/// Returns the lines that the command prints after a successful import or dry run.
 fn summary(imported: &Imported, is_dry_run: bool) -> String {
     let mut text = String::new();
     if imported.errors.is_empty() {
@@ -80,7 +80,7 @@ fn summary(imported: &Imported, is_dry_run: bool) -> String {
     text
 }
 
-/// Returns the message about the errors of a file, a line for each.
+/// Returns the message that lists the errors of the CSV file, one on each line.
 fn problems(imported: &Imported) -> String {
     let line = |error: &TableError| {
         let column = error

@@ -32,9 +32,9 @@ pub fn secret_without_blanks(
         .map_err(|reason| format!("{variable}: {reason}"))
 }
 
-/// Returns the unchanged text of a secret. `value` is the value of the flag or of its variable;
-/// clap does not say which. Without a value, the text comes from the file whose path is in the
-/// `_FILE` variable.
+/// Returns the unchanged text of a secret. `value` is the text from the flag or from its variable
+/// `variable`. Without a value, reads the file whose path is in the variable with the suffix
+/// `_FILE`.
 pub fn raw_secret(value: Option<&str>, variable: &str) -> Result<Option<String>, String> {
     let is_set = |value: &std::ffi::OsString| !value.is_empty();
     let file_variable = format!("{variable}_FILE");

@@ -1,6 +1,6 @@
 //! The flags of `vestibule serve`, which `vestibule demo` and `vestibule doctor` have too.
 //!
-//! `crate::server` uses their values; `super::values` parses them.
+//! `super::values` parses the values of these flags, and `crate::server` uses them.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;

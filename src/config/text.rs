@@ -12,7 +12,8 @@ use clap::{Arg, Command, Error};
 
 /// The byte order mark that some editors put at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
-/// The quotes that a shell removes, but that stay in a value from a file of variables.
+/// Quotes around a value. A shell removes them, but they remain in a value from an environment file
+/// or a secret file.
 const QUOTES: [char; 2] = ['"', '\''];
 
 /// Returns the text of a setting without white space, line breaks and a byte order mark around it.
@@ -39,7 +40,7 @@ pub fn setting_lines(raw: &str) -> Result<Vec<&str>, String> {
     lines.map(trim_setting).collect()
 }
 
-/// Returns the text of a key. A blank in the key is an error.
+/// Returns the trimmed text of a key, such as an API key. A blank inside the key is an error.
 pub fn trim_key(raw: &str) -> Result<&str, String> {
     let text = trim_setting(raw)?;
     if text.contains(char::is_whitespace) {

@@ -17,10 +17,10 @@ use crate::records::RecordKind;
 
 /// Maximum value of `--keep-alive`.
 const MAX_KEEP_ALIVE: Duration = Duration::from_secs(3_600);
-/// Maximum length of a name, in characters.
+/// Maximum length of the name of an organization or a member, in characters.
 const MAX_NAME_LENGTH: usize = 200;
 
-/// Parses a name that is not blank.
+/// Parses the name of an organization or a member. A blank name is an error.
 pub fn name(text: &str) -> Result<String, String> {
     let name = text.trim();
     if name.is_empty() || name.contains('\0') || name.chars().count() > MAX_NAME_LENGTH {
@@ -29,7 +29,8 @@ pub fn name(text: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// Checks a text against the engine's format with this name.
+/// Checks that a text has one of the engine's formats, such as `country`. Returns the text, or an
+/// error with the description of the format.
 fn check_format(text: &str, name: &str) -> Result<String, String> {
     let format = format::STATIC.iter().find(|format| format.name == name);
     match format {

@@ -20,12 +20,12 @@ use crate::{events, guest, oauth, people, platform, translations};
 /// How often the sweeps run.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// One transaction of a sweep, at a given time. Returns whether the sweep may need another
+/// One transaction of a sweep, at a given time. Returns whether the sweep needs another
 /// transaction.
 type Batch = fn(&mut Transaction<'_>, &Service, Timestamp) -> Result<bool>;
 
-/// The sweeps that work in batches, in their order. If a sweep fails, its text completes the log
-/// line `could not …`.
+/// The sweeps that work in batches, in the order in which they run. Each has a text: if the sweep
+/// fails, the server logs `could not` followed by this text.
 const SWEEPS: [(&str, Batch); 11] = [
     (
         "delete the data of erased organizations",

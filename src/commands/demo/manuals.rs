@@ -14,7 +14,7 @@ struct DemoManual {
     nickname: &'static str,
     /// The index of the manual's heading in [`HEADINGS`].
     heading: Option<usize>,
-    /// The icon of the cover.
+    /// The icon on the cover of the manual.
     icon: &'static str,
     title: DemoText,
     /// The body in Markdown. If it is `None`, the manual shows the flat's door code instead.
@@ -116,7 +116,8 @@ fn summer(year: i16) -> Value {
     ])
 }
 
-/// Returns the rules for two periods, each from a day of a year to a day of a year.
+/// Returns the visibility rules for two periods. Each period has a first year, a first day such as
+/// `05-01`, a last year and a last day.
 fn season(windows: [(i16, &str, i16, &str); 2]) -> Value {
     let date = |year: i16, day: &str| format!("{year}-{day}");
     let windows = windows.map(|(from, first, to, last)| {
@@ -539,7 +540,7 @@ impl DemoBuilder<'_> {
         Ok(category["id"].clone())
     }
 
-    /// Creates a manual with its translations and its assignment.
+    /// Creates a manual with its translations, and assigns it.
     async fn manual(
         &self,
         manual: &DemoManual,

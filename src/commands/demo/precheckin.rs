@@ -48,7 +48,7 @@ const TOURIST_TAX: &str = "Tourist tax";
 
 /// The domain of a branding. Browsers resolve every name below `localhost` to their own machine.
 const DOMAIN: &str = "signature.localhost";
-/// The name of an extra that a guest has in the cart.
+/// The name of an extra, which the guest of one stay puts into the cart.
 pub(super) const BREAKFAST: &str = "Breakfast basket";
 
 /// All three portals. Every flat has one of these portals.
@@ -550,7 +550,7 @@ pub(super) async fn build(maker: &DemoBuilder<'_>, records: &[Value]) -> Result<
 }
 
 impl DemoBuilder<'_> {
-    /// Creates a step with its texts, questions and assignment.
+    /// Creates a step with its texts and questions, and assigns it.
     async fn step(&self, step: &NewStep) -> Result<(), String> {
         let mut fields = step.fields.clone();
         fields["isActive"] = json!(step.is_active);

@@ -320,7 +320,7 @@ async fn fill_in(
     Ok((steps, token))
 }
 
-/// Returns the answers of a guest with this name to a step.
+/// Returns the answers to a step for a guest with this name.
 fn answers(step: &Value, name: &Value) -> Value {
     match step["stepType"].as_str().unwrap_or_default() {
         "your_details" => json!({
