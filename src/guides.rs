@@ -429,7 +429,8 @@ There are two ways in. Assistants use the tools: an MCP server at {base}/mcp (st
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../templates/guide.css").replace('\n', ""));
 
-/// The content security policy of the pages, which allows this style sheet and nothing else.
+/// The content security policy of the pages, which allows the style sheet [`STYLE`] and nothing
+/// else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = BASE64_STANDARD.encode(Sha256::digest(&*STYLE));
     format!(
@@ -441,7 +442,8 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 /// The options of the Markdown renderer: headings get ids, which links refer to.
 ///
 /// The renderer of manuals in `guest` has other options. Hosts type the texts of manuals, so each
-/// line break counts there, and the headings rank below those of the page.
+/// line break of a manual is shown. The headings of a manual rank below those of the page around
+/// it.
 static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     let mut options = Options::default();
     options.extension.table = true;

@@ -1,8 +1,9 @@
 //! `vestibule backup`: copies the database, in its state at the start of the command, into one
 //! file.
 //!
-//! With `--every` or `--keep`, the command makes sets in a directory instead. A set is a directory
-//! with a copy of the database and the files of guests. `super::restore` reads both forms.
+//! With `--every` or `--keep`, the command makes backup sets in a directory instead. A backup set
+//! is a directory with a copy of the database and the files of guests. `super::restore` reads both
+//! forms.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -170,7 +171,8 @@ pub(super) fn list_backup_sets(directory: &Path) -> Result<Vec<PathBuf>, String>
     Ok(sets)
 }
 
-/// Creates a directory that only its owner may open, with its parents.
+/// Creates a directory, and the directories above it that are missing. Only their owner may open
+/// the new directories.
 pub(super) fn private_directory(path: &Path) -> Result<(), String> {
     DirBuilder::new()
         .recursive(true)

@@ -38,7 +38,7 @@ fn restore_backup(flags: &RestoreFlags) -> Result<String, String> {
             database.display()
         ));
     }
-    // While the service runs, it has locked the database, so the command fails here.
+    // A running service has locked the database. The command then fails here.
     let _claim = store::claim(&url).map_err(|error| error.to_string())?;
     let stamp = Clock::system()
         .now()

@@ -303,7 +303,8 @@ fn domain(text: &str) -> Result<String, String> {
     }
 }
 
-/// Checks that the public address is https and that its host is one of these names.
+/// Checks that the public address is https, and that its host is one of the host names of the
+/// certificate.
 fn check_public_url(url: &str, names: &[String]) -> Result<(), String> {
     let parsed = Url::parse(url).map_err(|error| error.to_string())?;
     if parsed.scheme() != "https" {

@@ -9,7 +9,7 @@ use engine::values;
 use uuid::Uuid;
 
 store::statements! {
-    /// Selects those of the given ids whose reviews arrived before.
+    /// Selects the ids among `?2` of reviews that arrived before.
     ARRIVED = "select review_id from review_arrival where organization_id = ?1
         and review_id = any(?2)";
     /// Stores the id of a review that arrived.
@@ -17,7 +17,7 @@ store::statements! {
         on conflict do nothing";
 }
 
-/// Returns those of the given ids whose reviews arrived before.
+/// Returns the ids among `ids` of reviews that arrived before.
 pub(crate) fn arrived_reviews(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,

@@ -18,7 +18,7 @@ store::statements! {
         order by created_at, id";
 }
 
-/// The name of the object type of subscriptions in the audit log.
+/// The type of a webhook subscription as the target of an audit log entry.
 const KIND: &str = "webhook_subscription";
 
 /// Describes the subscription with the input's `id`. If the input has no `id`, describes all

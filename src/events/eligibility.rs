@@ -54,8 +54,8 @@ pub(super) fn check_eligibility(
     }
 }
 
-/// Loads the caller that a stored credential identifies, with its current permissions. Returns
-/// `None` if the credential was deleted.
+/// Loads the caller that a stored credential identifies, with the caller's current permissions.
+/// Returns `None` if the credential was deleted.
 pub(super) fn load_caller(
     tx: &mut Transaction<'_>,
     organization: Uuid,
@@ -112,8 +112,8 @@ impl Cursor {
     }
 }
 
-/// Credentials that may no longer receive one of the events of their subscriptions, each with its
-/// organization.
+/// Credentials that may no longer receive one of the events of their subscriptions, each with the
+/// organization of these subscriptions.
 type LapsedCredentials = BTreeSet<(Uuid, String)>;
 
 /// Checks a batch of subscriptions after a position. Returns the lapsed credentials, and the

@@ -141,7 +141,7 @@ fn step_id(workflow: Uuid, node: &str) -> String {
     format!("{workflow}:{node}")
 }
 
-/// Splits a step's id into its two parts.
+/// Splits a step's id into the workflow id and the node id.
 fn split_step_id(id: &str) -> Option<(Uuid, &str)> {
     let (workflow, node) = id.split_once(':')?;
     if format::is_uuid(workflow) {

@@ -357,8 +357,8 @@ impl SyncBatch {
         }
     }
 
-    /// Notes that a record of the request has the same data as the stored record. If the request
-    /// has deleted the record before, the batch does not delete it.
+    /// Handles a record of the request whose data equals the stored data. If the request deleted
+    /// the record before, this cancels the deletion.
     fn mark_unchanged(&mut self, kind: RecordKind, id: Uuid) {
         if let Some(entry) = self.records.get_mut(&(kind, id)) {
             entry.awaits_rewrite = false;

@@ -48,7 +48,7 @@ store::statements! {
         order by created_at desc, id desc limit 1";
 }
 
-/// The position of a record in the order of its kind.
+/// The position of a record in the order of its kind: the time of creation, and the id.
 pub(crate) type Position = (Timestamp, Uuid);
 
 /// A position before every record.

@@ -352,7 +352,8 @@ mod tests {
         assert_eq!(name_patterns(", ,")[0], "%, ,%");
     }
 
-    /// Returns whether a query matches a guest's name, by the `like` of both databases.
+    /// Returns whether a query finds a guest with this name. Evaluates the name patterns as the
+    /// `like` of both databases does.
     fn finds(query: &str, first: &str, last: &str) -> bool {
         let key = full_name(&key(Some(first)), &key(Some(last)));
         name_patterns(query).iter().all(|pattern| {

@@ -116,7 +116,8 @@ store::statements! {
         and (?10 or property_id is null or property_id = any(?11))
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))
         and (?17 or id = any(?18))");
-    /// Selects a page of records that changed at or after a time, by time of the change.
+    /// Selects a page of records that changed at or after a time, ordered by the time of the
+    /// change.
     PAGE_SINCE = select!("id", " and updated_at >= ?9
         and (?10 or property_id is null or property_id = any(?11))
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))
@@ -125,7 +126,7 @@ store::statements! {
     /// Selects the properties in a group, or with a tag.
     LINKED = "select from_id from record_link where organization_id = ?1 and from_kind = 'property'
         and to_kind = ?2 and to_id = ?3";
-    /// Selects the records of a kind whose lookup key matches a pattern.
+    /// Selects the records of a kind in whose lookup key a pattern matches.
     REFERRED = "select id from record where organization_id = ?1 and kind = ?2
         and lookup_key like ?3 escape '!' order by id limit ?4";
 }
@@ -312,7 +313,7 @@ pub(super) fn list(
     ListQuery::filtered(kind, filter, context.property_scope()).run(context, kind, page)
 }
 
-/// Returns a page of all records of a kind, by creation.
+/// Returns a page of all records of a kind, in the order of creation.
 fn whole(context: &mut Context<'_, '_>, kind: RecordKind, page: Page) -> Result<Listing<Record>> {
     let PageStart {
         from,
@@ -411,7 +412,8 @@ fn linked(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Result<V
     rows.iter().map(|row| Ok(row.get(0)?)).collect()
 }
 
-/// Returns a page of the properties that changed at or after a time, by time of the change.
+/// Returns a page of the properties that changed at or after a time, ordered by the time of the
+/// change.
 fn changed_properties(
     context: &mut Context<'_, '_>,
     filter: &PropertyFilter,
@@ -437,8 +439,8 @@ fn changed_properties(
     list(context, RecordKind::Property, &filter, page)
 }
 
-/// Returns a page of the properties that the caller can access, by creation. With `only`, the list
-/// contains only properties with these ids.
+/// Returns a page of the properties that the caller can access, in the order of creation. With
+/// `only`, the list contains only properties with these ids.
 pub(super) fn properties(
     context: &mut Context<'_, '_>,
     filter: &PropertyFilter,
@@ -476,7 +478,8 @@ pub(super) fn properties(
     ListQuery::new(statements, kind, None, name.as_ref(), others).run(context, kind, page)
 }
 
-/// Reads the records whose ids are in these rows. The result has the order of the rows.
+/// Reads the records whose ids are in the first column of `rows`. The result has the order of
+/// `rows`.
 fn records_in_order(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

@@ -14,7 +14,8 @@ use super::stored::{self, Record};
 use super::visibility;
 
 store::statements! {
-    /// Selects id, property, name and last change of all records of a kind, by creation.
+    /// Selects id, property, name and last change of all records of a kind, in the order of
+    /// creation.
     NAMES = "select id, property_id, coalesce(doc ->> 'name', doc ->> 'title', doc ->> 'host',
         name_key), updated_at from record
         where organization_id = ?1 and kind = ?2 order by created_at, id";
@@ -33,9 +34,9 @@ pub(super) fn list(
 ) -> Result<Listing<Record>> {
     let property_scope = context.property_scope();
     if property_scope.is_limited() && kind.limited_access() == LimitedAccess::None {
-        // A limited caller may read only instructions for a property, group or tag that the caller
-        // can access. This list does not check that, so it returns no instructions to a limited
-        // caller. `listInstructions` checks it.
+        // A limited caller may read an instruction only if it is for a property, group or tag that
+        // the caller can access. This list cannot check that, so it contains no instructions for a
+        // limited caller. `listInstructions` checks it.
         return Ok(Listing {
             items: Vec::new(),
             total: 0,

@@ -75,11 +75,11 @@ pub struct PhotoAddress {
     /// The organization to which the review belongs.
     pub organization: Uuid,
     pub review: Uuid,
-    /// The photo's position among those of the review, counted from 0.
+    /// The photo's index among the photos of the review, from 0.
     pub position: usize,
     /// Time of expiry, in Unix seconds.
     pub expires: i64,
-    /// The signature over the other parts and the photo's key.
+    /// The signature over the other parts of the address and the photo's storage key.
     pub signature: String,
 }
 
@@ -146,8 +146,8 @@ impl PhotoSigner {
         tag.is_ok_and(|tag| self.mac(photo).verify_slice(&tag).is_ok())
     }
 
-    /// Returns the key of the photo that an address opens. Returns `None` if the address has a
-    /// wrong signature or has expired, or if the photo no longer exists.
+    /// Returns the storage key of the photo at an address. Returns `None` if the signature is
+    /// wrong, the address has expired, or the photo no longer exists.
     pub fn find(
         &self,
         tx: &mut Transaction<'_>,

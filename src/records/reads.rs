@@ -532,8 +532,8 @@ fn lock_codes(
 type NamePatterns = Option<[String; 3]>;
 
 /// Translates a search query into ids or into name patterns. If the query matches references of
-/// records, the result is the ids of these records. Otherwise the result is the name patterns of
-/// the query.
+/// records, such as booking codes, the result is the ids of these records. Otherwise the result is
+/// the name patterns of the query.
 fn resolve_query(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

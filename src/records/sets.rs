@@ -11,7 +11,7 @@ use super::RecordKind;
 use super::stored::unlink_all;
 
 store::statements! {
-    /// Selects those of the given ids that are ids of existing records of a kind.
+    /// Selects the ids among `?3` that are ids of existing records of a kind.
     AMONG = "select id from record where organization_id = ?1 and kind = ?2 and id = any(?3)";
     /// Selects the names of the records of a kind with the given ids.
     NAMES = "select id, name from record where organization_id = ?1 and kind = ?2 and id = any(?3)";

@@ -78,7 +78,7 @@ store::statements! {
         and to_id = any(?3)";
 }
 
-/// A record as it is stored.
+/// A row of the table `record`.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredRecord {
     /// The record's id, unique within its kind.
@@ -197,8 +197,8 @@ pub fn find_record(
     }
 }
 
-/// Returns the records of a kind that the caller can access, by id. The entry of a record that
-/// cannot be decoded is the error; it does not affect the other records.
+/// Returns records of a kind with the given ids. Omits records that the caller cannot access. If a
+/// record cannot be decoded, its value in the map is the error.
 pub fn find_records(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -492,8 +492,8 @@ pub(crate) fn all_records<T: DeserializeOwned>(
         .collect()
 }
 
-/// Stores links, each as kind and id of the source, and kind and id of the linked record. When a
-/// linked record is deleted, the service reads these links to update their sources.
+/// Stores links. A link has the kind and id of its source, and the kind and id of the linked
+/// record. When a linked record is deleted, the service reads these links to update the sources.
 pub(crate) fn link_all<'k>(
     context: &mut Context<'_, '_>,
     links: impl Iterator<Item = (&'k str, Uuid, RecordKind, Uuid)>,

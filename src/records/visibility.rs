@@ -1,5 +1,6 @@
-//! Groups and tags that a limited caller can access, which are those of the caller's properties
-//! (rules: access#records-of-limited-callers). Also has lists of properties by id.
+//! Decides which groups and tags a limited caller can access: the groups and tags of the properties
+//! that the caller can access (rules: access#records-of-limited-callers). Also lists properties by
+//! id.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ store::statements! {
     AROUND = "select to_id from record_link
         where organization_id = ?1 and from_kind = 'property' and from_id = any(?2)
         and to_kind = ?3";
-    /// Selects a page of the records of a kind with the given ids.
+    /// Selects a page of the records with the ids `?3`, all of one kind.
     PAGE_AMONG = "select id, property_id, doc, created_at, updated_at, origin from record
         where organization_id = ?1 and kind = ?2 and id = any(?3) order by created_at, id
         limit ?4 offset ?5";
@@ -41,8 +42,8 @@ pub(super) fn visible_record_ids(
     ids.collect::<Result<_>>().map(Some)
 }
 
-/// Returns a page of the groups or tags that a limited caller can access, by creation. Returns
-/// `None` if `kind` is neither groups nor tags, and for unlimited callers.
+/// Returns a page of the groups or tags that a limited caller can access, in the order of creation.
+/// Returns `None` if `kind` is neither groups nor tags, and for unlimited callers.
 pub(super) fn list(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -65,8 +66,8 @@ pub(super) fn list(
     Ok(Some(Listing { items, total }))
 }
 
-/// Returns a page of the properties with these ids, by creation. Reads all these properties,
-/// because a request can contain only a few hundred ids.
+/// Returns a page of the properties with these ids, in the order of creation. Reads all these
+/// properties, because a request can contain only a few hundred ids.
 pub(super) fn properties(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],

@@ -43,8 +43,8 @@ pub(super) const EXAMPLES: [(&str, usize); 8] = [
     ("a changed agreement", OUTDATED),
 ];
 
-/// Index of the reservation that was extended after its pre-check-in was approved. Its step with
-/// manual review needs a review only if an answer is flagged.
+/// Index of the reservation that the demo extends after the service has approved its pre-check-in.
+/// Its step with manual review needs a review only if an answer is flagged.
 const EXTENDED: usize = 10;
 /// Number of nights of the extended reservation. A stay of this length gets a step that shorter
 /// stays do not get.
@@ -163,8 +163,8 @@ async fn extend(
         .map(drop)
 }
 
-/// Fills in the pre-check-in of a reservation without submitting it, and changes the text of its
-/// agreement afterwards.
+/// Fills in the pre-check-in of a reservation without submitting it. Afterwards, changes the text
+/// of the agreement that the guest accepted.
 async fn outdate(
     platform: &LocalCaller<'_>,
     api: &LocalCaller<'_>,
