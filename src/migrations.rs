@@ -86,7 +86,8 @@ fn line_for(line: &str, database: Database) -> Option<String> {
     })
 }
 
-/// Replaces the type of a column by the type of the database, if the line declares a column.
+/// If a line of a migration declares a column, replaces the column's type by its name in the
+/// database product.
 fn fill_type(line: &str, database: Database) -> String {
     let declaration = line
         .strip_prefix("    ")

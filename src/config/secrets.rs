@@ -1,5 +1,5 @@
-//! Reads secrets from a flag, from its variable, or from the file whose path is in the variable
-//! that ends with `_FILE`.
+//! Reads secrets from a flag, from the environment variable of the flag, or from the file whose
+//! path is in the variable that ends with `_FILE`.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,5 +1,5 @@
 //! Descriptions of webhook subscriptions for the audit log. The pipeline reads them before and
-//! after the change of an audited operation.
+//! after an audited operation changes the subscriptions.
 
 use engine::audit::{AuditedObject, Target, id};
 use engine::context::Context;

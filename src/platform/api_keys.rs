@@ -47,7 +47,7 @@ store::statements! {
     /// A page of API keys, ordered by the time of creation.
     PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1
         order by created_at, id limit ?2 offset ?3";
-    /// For each of these keys, the newest audit log entry whose actor is the key.
+    /// For each API key among `?2`: the newest audit log entry whose actor is the key.
     LAST_WRITES = "select k.id, a.occurred_at, a.doc ->> 'operation', a.doc -> 'target'
         from api_key k
         join audit_log a on a.organization_id = ?1 and a.id =

@@ -16,7 +16,7 @@ use store::{Json, Row};
 use uuid::Uuid;
 
 store::statements! {
-    /// A page of the audit log: the entries before an id, newest first.
+    /// A page of the audit log, newest first: the entries whose ids are before `?2`.
     LIST = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and id < ?2 order by id desc limit ?3";
     /// A page of the audit entries about one object, the target.

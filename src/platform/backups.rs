@@ -46,7 +46,8 @@ impl BackupStatusFile {
         location.with_suffix(NOTE).map(Self)
     }
 
-    /// Writes the time of a backup, or of a failed attempt if there is an error.
+    /// Writes the time of a successful backup. With `error`, writes the time of a failed attempt
+    /// instead.
     pub fn write(&self, now: Timestamp, error: Option<&str>) -> io::Result<()> {
         let before = self.read();
         let note = match error {

@@ -143,8 +143,8 @@ struct BatchRecord {
 pub(super) struct SyncBatch {
     /// The writer of the batch, which becomes the origin of new records.
     writer: RecordOrigin,
-    /// The error for a change of a record that the platform manages. If it is set, the batch must
-    /// not be written.
+    /// The 409 error for a write to a record that only the platform may change. If it is set, the
+    /// batch must not be written.
     pub(super) conflict: Option<Error>,
     /// All records that the batch writes or refers to.
     records: HashMap<(RecordKind, Uuid), BatchRecord>,
@@ -365,7 +365,8 @@ impl SyncBatch {
         }
     }
 
-    /// Returns an issue for each field that refers to a record that does not exist or is skipped.
+    /// Returns an issue for each field that refers to a record that does not exist, or that the
+    /// batch skips.
     fn unknown_references(&self, index: usize, kind: RecordKind, data: &Object) -> Vec<Issue> {
         let mut issues = Vec::new();
         for (field, to, target) in references(kind, data) {

@@ -33,7 +33,8 @@ store::statements! {
     /// A page of members, ordered by the time of creation.
     MEMBERS_BY_CREATION = "select id, doc, created_at, updated_at from member
         where organization_id = ?1 order by created_at, id limit ?2 offset ?3";
-    /// A page of the members whose last change was at or after a time, ordered by that change.
+    /// A page of the members whose last change was at or after a time, ordered by the time of that
+    /// change.
     MEMBERS_SINCE = "select id, doc, created_at, updated_at from member where organization_id = ?1
         and updated_at >= ?2
         order by updated_at, id limit ?3 offset ?4";
@@ -587,7 +588,7 @@ fn disable_lost_subscriptions(
     disable_events_of_member(context, id, &lost_events, DisabledReason::PermissionLost)
 }
 
-/// Removes duplicates from a list. The order of the other items does not change.
+/// Removes duplicates from a list. The remaining items stay in order.
 pub(crate) fn without_duplicates<T: Ord + Copy>(items: Vec<T>) -> Vec<T> {
     let mut seen = BTreeSet::new();
     items

@@ -24,7 +24,7 @@ const MAX_TIME: Duration = Duration::from_millis(5);
 const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {
-    /// The erased organization with remaining rows that was erased first.
+    /// The organization that was erased first, among those that still have a row.
     ERASED = "select id from organization where erased_at is not null order by erased_at, id
         limit 1";
     /// Deletes the row of the organization if no other row refers to it.

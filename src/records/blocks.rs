@@ -123,8 +123,8 @@ fn start_among(blocks: &[Block], offset: i64) -> PageStart {
     start
 }
 
-/// Updates the counts of a kind's blocks. The records at `removed` have already been removed, and
-/// the records at `added` are about to be inserted.
+/// Updates the counts of a kind's blocks. The records at the positions `removed` have already been
+/// removed, and the records at the positions `added` are about to be inserted.
 pub(crate) fn update_block_counts(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
