@@ -1,7 +1,7 @@
 //! Background work that finds abandoned carts and records a `cart_abandoned` change for the
-//! platform. After each change of a cart, the work records the cart at most once, and only if the
-//! portal has reminders switched on. `extras.rs` writes the carts, and `changes.rs` lists the
-//! changes.
+//! platform. After each change of a cart, the work records the cart at most once. It records no
+//! cart of a stay whose portal has reminders switched off. `extras.rs` stores the carts, and
+//! `changes.rs` defines the recorded changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ const BATCH_SIZE: i64 = 100;
 const MAX_BATCHES: usize = 100;
 
 store::statements! {
-    /// Selects the carts whose due time has come, the earliest first.
+    /// Selects the carts whose due time has come, the earliest first. A cart without further
+    /// changes is abandoned at its due time.
     DUE = "select c.organization_id, c.reservation_id from guest_cart c
         join organization o on o.id = c.organization_id
         where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";

@@ -37,8 +37,8 @@ pub const TEXT_CHANGED: &str = "agreement.text_changed";
 pub struct Acceptance {
     /// Acceptance time.
     pub accepted_at: Moment,
-    /// SHA-256 of the text as UTF-8, in hexadecimal digits; null if no text was shown, because it
-    /// is kept elsewhere.
+    /// SHA-256 of the text as UTF-8, in hexadecimal digits; null if no text was shown, because only
+    /// an e-signature provider has the text.
     #[serde(default)]
     pub text_sha256: Option<String>,
     /// The language of the text; null if no text was shown.
@@ -73,13 +73,13 @@ pub struct AcceptanceView {
     pub signed_name: Option<String>,
     /// Accepted text; null if no text was shown.
     pub text: Option<String>,
-    /// Whether the agreement still has the accepted text in that language.
+    /// Whether the current text of the agreement, in the same language, equals the accepted text.
     pub is_current: bool,
 }
 
 impl StoredAcceptance {
     /// Builds the proof that a guest accepts a step's agreement now. If the text of the agreement
-    /// has no language of its own, the proof has the language of the guest.
+    /// is not written in a known language, the proof has the language of the guest.
     pub(super) fn of(step: &Step, setup: &GuestSetup, accepted_at: Moment) -> Self {
         let text = agreement_text(step, &setup.texts);
         let linked = step

@@ -1,5 +1,5 @@
-//! Submissions in the audit log. The entries do not name the guest, because the log is stored for
-//! longer than the guest's data.
+//! The entries of the audit log about submissions. They do not name the guest, because the log is
+//! stored for longer than the guest's data.
 
 use engine::audit::{AuditedObject, id};
 use engine::context::Context;

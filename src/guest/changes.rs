@@ -36,8 +36,9 @@ const DEFAULT_LIMIT: u32 = 100;
 /// Number of old changes that one transaction deletes, so that a sweep does not block other writes
 /// for long.
 const SWEEP_BATCH: i64 = 500;
-/// The lock that lets only one node at a time delete old changes. Two nodes at once would skip the
-/// rows that the other has locked, which could leave a gap between the stored cursors.
+/// The lock that lets only one node at a time delete old changes. Two nodes that delete at once
+/// would each skip the rows that the other node has locked. The skipped rows could leave a gap
+/// between the stored cursors.
 const SWEEP_LOCK: i64 = 0x6368_616e_6765;
 
 store::statements! {
@@ -96,17 +97,17 @@ engine::stored_enum! {
     }
 }
 
-/// Further fields of a change, which only some kinds have.
+/// The fields that only changes of some kinds have.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChangeDetails {
-    /// Id of the task that an issue became; absent for other kinds.
+    /// For `issue_reported`, the id of the task that the issue became; absent for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<Uuid>,
     /// Id of the charge, for `charge_due` and `charge_release_due`; absent for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charge_id: Option<Uuid>,
-    /// The extras that the guest asked for; absent for other kinds.
+    /// For `extras_requested`, the extras that the guest asked for; absent for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<CartItem>>,
 }
@@ -118,7 +119,7 @@ struct ListGuestChanges {
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
     /// The `next` of the previous page; the list starts after this cursor. A cursor older than 30
-    /// days is a 410. Left out: from the oldest kept change.
+    /// days is a 410. Left out: the list starts with the oldest change that is still stored.
     #[serde(default)]
     #[schemars(regex(pattern = r"^(0|[1-9][0-9]{0,18})$"))]
     after: Option<String>,
@@ -138,7 +139,8 @@ struct GuestChanges {
     next: i64,
 }
 
-/// An action of a guest. It names the stay and the step; other operations return the details.
+/// A change that a guest made or caused. It names the stay and the step; other operations return
+/// the details.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct GuestChange {
@@ -224,8 +226,8 @@ pub(super) fn record_with(
     insert(context, kind, reservation, step, details)
 }
 
-/// Records that a charge is due or that a deposit must be released. The caller marks this notice as
-/// sent in the same transaction.
+/// Records that a charge is due or that a deposit must be released. The calling function marks this
+/// notice as sent in the same transaction.
 pub(super) fn record_charge(
     context: &mut Context<'_, '_>,
     kind: ChangeKind,

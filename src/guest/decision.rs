@@ -95,7 +95,8 @@ impl StoredSubmission {
 }
 
 impl Decision {
-    /// Returns the decision to store when the guest submits again. It keeps only the message.
+    /// Returns the decision to store when the guest submits again. Of the old decision, only the
+    /// message remains.
     pub(super) fn into_resubmitted(self) -> Self {
         Self {
             message: self.message,

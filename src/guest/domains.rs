@@ -31,8 +31,8 @@ use crate::portals;
 use crate::records::{RecordKind, Reservation, find_domain, host_name, portal_hosts, records_as};
 use crate::scopes::portals_of;
 
-/// A path of the guest's page that names no stay. The page then tells the guest, in the browser's
-/// language, that there is no such stay.
+/// A path of the guest's page whose token opens no stay. The page then tells the guest, in the
+/// browser's language, that the stay does not exist.
 const NO_STAY: &str = "/stay/-";
 
 /// Returns the address of a stay's page: the public URL, on `host` if the stay has a domain.
@@ -171,7 +171,7 @@ impl<'p> ServicePath<'p> {
     }
 }
 
-/// Returns the part of a text before the first character that no token contains.
+/// Returns the leading characters of a text that a token may contain: letters, digits, `-` and `_`.
 fn leading_token(rest: &str) -> &str {
     let is_token_character =
         |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);

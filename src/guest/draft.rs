@@ -33,8 +33,8 @@ impl<T: JsonSchema> JsonSchema for DraftFields<T> {
     }
 }
 
-/// The schema of a resource's fields under a second name, which ends in `Draft`. The published
-/// documents already contain a schema of these fields under the first name.
+/// The schema of a resource's fields under a name that ends in `Draft`. The published documents
+/// already contain a schema of the same resource under the name without `Draft`.
 struct FieldsSchema<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for FieldsSchema<T> {
@@ -90,8 +90,9 @@ impl DraftText {
         }
     }
 
-    /// Applies the field to the link of a text. A text sets the link to `id`, null removes the
-    /// link, and a field that was not sent changes nothing.
+    /// Changes `link`, the id of the translation that a resource shows, as the draft's field asks.
+    /// A text sets the link to `id`, null removes the link, and a field that was not sent changes
+    /// nothing.
     fn link(&self, link: &mut Option<Uuid>, id: Uuid) {
         match self {
             Self::Absent => {}

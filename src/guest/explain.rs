@@ -37,9 +37,9 @@ pub(super) type TargetNames = HashMap<Target, String>;
 pub(crate) struct Explanation {
     /// The portal that serves the stay.
     pub portal: ExplainedPortal,
-    /// Every step that the caller may see, in guest order.
+    /// Every step that the caller may see, in the order in which guests get steps.
     pub steps: Vec<ExplainedStep>,
-    /// Every manual that the caller may see, by nickname.
+    /// Every manual that the caller may see, sorted by nickname.
     pub manuals: Vec<ExplainedItem>,
     /// The values that the guest does not get, because the booking is not confirmed yet.
     pub withheld: Vec<Withheld>,
@@ -78,11 +78,11 @@ pub(crate) struct ExplainedPortal {
 /// A text that the guest does not get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct HiddenText {
-    /// Field that links the text.
+    /// Name of the field that links the text, such as `displayTitleMlTextId`.
     field: &'static str,
     /// Placeholder without a value, as the text writes its name.
     pub placeholder: String,
-    /// For people.
+    /// The reason as a sentence, for people.
     message: String,
 }
 
@@ -94,7 +94,8 @@ pub(crate) struct ExplainedItem {
     pub nickname: String,
     pub is_shown: bool,
     pub reason: Reason,
-    /// Path from the assignment to the property; empty without an assignment.
+    /// The objects from the assignment to the property; empty if the step or manual is not
+    /// assigned.
     pub path: Vec<Hop>,
     /// Texts that the guest does not get, because a placeholder in them has no value. Only a step
     /// that is shown has such texts.
@@ -112,19 +113,19 @@ pub(crate) struct ExplainedStep {
     step_type: StepType,
 }
 
-/// The rule that decided.
+/// The rule that decided whether a step or manual is shown, or which portal serves a stay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Reason {
     /// Name of the rule, for programs.
     pub key: &'static str,
-    /// For people.
+    /// The reason as a sentence, for people.
     pub message: String,
     /// Values of the stay and of the rule that led to the decision; absent if the key is enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,
 }
 
-/// Deciding values: numbers, a name or a time.
+/// The values of the stay and of the rule that led to a decision: numbers, a name or a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Facts {
     /// Nights of the stay.
@@ -136,15 +137,16 @@ pub(crate) struct Facts {
     /// Number of nights or days that the rule sets as its limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// The channel, the verification status, the group or the tag.
+    /// Name of the channel, the verification status, the group, the tag or the placeholder that led
+    /// to the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Start or end time, in the property's time zone.
+    /// Time at which the visibility begins or ends, in the property's time zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
 
-/// An object on the path to the property.
+/// An object between an assignment and the property: a portal, a group, a tag, or the property.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Hop {
     #[serde(rename = "type")]

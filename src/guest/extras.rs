@@ -57,7 +57,7 @@ pub struct ExtraView {
     pub price_cents: Option<u64>,
     /// ISO 4217 code of the price's currency; null if it is not known.
     pub currency: Option<String>,
-    /// Https address of a picture.
+    /// Https address of a picture of the extra; null without a picture.
     pub image_url: Option<String>,
 }
 
@@ -78,8 +78,8 @@ struct SaveCart {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// The whole selection, each extra once; an empty list empties the cart. An unknown or inactive
-    /// extra is a 404.
+    /// All extras that the guest now selects, each once; an empty list empties the cart. An unknown
+    /// or inactive extra is a 404.
     #[schemars(length(max = 100))]
     items: Vec<CartItem>,
 }
@@ -216,8 +216,8 @@ fn save(context: &mut Context<'_, '_>, input: SaveCart) -> Result<Cart> {
     if let Some(row) = context.row(&RECORDED_CART, values![stay.id])? {
         let Json(recorded): Json<Cart> = row.get(0)?;
         if recorded == cart {
-            // This cart is already recorded as abandoned. Storing it again would set a new due
-            // time, and the cart would be recorded a second time.
+            // The guest has not changed the cart since it was recorded as abandoned. Storing the
+            // cart again would set a new due time, and the cart would be recorded a second time.
             return Ok(cart);
         }
     }

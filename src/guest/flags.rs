@@ -20,11 +20,11 @@ use crate::precheck::{self, AnswerForm, ReviewRule, Step, UNDERAGE};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FlagKind {
-    /// Staff look at the step for every guest.
+    /// Staff check this step for every guest.
     Step,
     /// The answer to a question raised the flag.
     Answer,
-    /// An identity check raised the flag.
+    /// A check of the guest's identity, such as the minimum age, raised the flag.
     Check,
     /// Another system raised the flag, by a message or by the report of a failure.
     External,
@@ -37,7 +37,7 @@ pub(super) struct StoredFlag {
     /// The step that raised the flag.
     pub step_id: Uuid,
     pub kind: FlagKind,
-    /// The id of the question for an answer, or the name of the check.
+    /// For `Answer`, the id of the question. For `Check`, the name of the identity check.
     #[serde(default)]
     pub key: Option<String>,
     /// The message of another system, for a flag that this system raised.
@@ -54,7 +54,8 @@ pub(crate) struct FlagView {
     /// Reason: `step` for a step that staff always look at, `answer` for an answer, `check` for an
     /// identity check, `external` for another system's report.
     pub kind: FlagKind,
-    /// Question id for `answer`, check name for `check`, else null.
+    /// For `answer`, the id of the question; for `check`, the name of the identity check; otherwise
+    /// null.
     pub key: Option<String>,
     /// The reason for the flag, as a sentence.
     pub message: String,
@@ -143,8 +144,8 @@ fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<StoredFlag> {
         (ReviewRule::Always, _) => vec![whole()],
         (ReviewRule::Questions, Some(answers)) => {
             let flagged = precheck::flagged_questions(&step.questions, answers);
-            // If no option of these questions is marked for review, any answers flag the step as a
-            // whole.
+            // If no option of the step's questions is marked for review, any answers flag the step
+            // as a whole.
             if flagged.is_empty() && !precheck::has_flags(&step.questions) {
                 return vec![whole()];
             }
@@ -190,7 +191,7 @@ fn birth_dates(stay_step: &StepOfStay) -> Vec<Date> {
     }
 }
 
-/// Returns the flags of the last report about a step.
+/// Returns the flags of the last report in which another system described its progress with a step.
 pub(super) fn reported_flags(step: &Step, report: Option<&ProgressReport>) -> Vec<StoredFlag> {
     let Some(report) = report else {
         return Vec::new();

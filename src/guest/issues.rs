@@ -27,7 +27,7 @@ pub(crate) const LIST_OWN_ISSUES: OperationName<Vec<GuestIssue>> =
 
 /// Maximum number of characters in the title of a task.
 const TITLE_LENGTH: usize = 120;
-/// The `source` of tasks that guests report.
+/// Value of the field `source` of the tasks that are made from guests' issues.
 const SOURCE: &str = "guest_portal";
 
 store::statements! {
@@ -35,7 +35,7 @@ store::statements! {
     INSERT_ISSUE = "insert into guest_issue
         (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Selects the issue of a stay that an earlier request with the same key created.
+    /// Selects the issue of a stay that an earlier request with the same idempotency key created.
     WITH_KEY = "select id from guest_issue where organization_id = ?1 and reservation_id = ?2
         and form_key = ?3";
     /// Counts the issues of a stay.

@@ -38,8 +38,8 @@ pub struct ManualCategoryView {
     /// Title of the heading. Null for a heading without a title, and for the manuals without a
     /// heading, which come last.
     pub title: Option<String>,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
     /// The manuals under this heading.
@@ -62,7 +62,7 @@ pub struct ManualView {
     pub icon_name: Option<String>,
     /// Cover image; null if the cover is an icon.
     pub image_url: Option<String>,
-    /// Address of a video.
+    /// Https address of a video; null without a video.
     pub video_url: Option<String>,
     /// The flat's wireless network, for a manual with the `wifi` icon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,8 +71,8 @@ pub struct ManualView {
     /// and only if it is true.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_inactive: bool,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -105,8 +105,8 @@ pub struct UpcomingView {
     pub title: String,
     /// Time from which the guest can see the manual.
     pub visible_from: Moment,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -143,7 +143,8 @@ pub(super) struct ManualGroups {
 #[derive(Serialize)]
 struct TranslatedManual {
     heading: Option<Uuid>,
-    /// Whether the description is a text of the organization, which may have placeholders.
+    /// Whether the description is a text that the organization wrote. Such a text may have
+    /// placeholders; the value of a custom field has none.
     is_written: bool,
     rules: Vec<VisibilityRule>,
     view: ManualView,
@@ -212,7 +213,7 @@ impl FlatManuals {
 }
 
 impl TranslatedManual {
-    /// Returns the manual with filled placeholders.
+    /// Returns the manual with filled placeholders. Fails if a placeholder has no value.
     fn filled(&self, values: &Values<'_>) -> std::result::Result<Self, MissingPlaceholder> {
         let mut view = self.view.clone();
         let title = view.title.as_deref();
@@ -384,7 +385,7 @@ fn translated(
                     .and_then(|text| markdown::to_html(text, written_in)),
             )
         }
-        // The value is plain text from the platform, not Markdown.
+        // The value of the custom field is plain text from the platform, not Markdown.
         DisplayMode::PmsVariable => (
             texts.of(title_id).or(name),
             value.clone(),

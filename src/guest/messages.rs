@@ -20,7 +20,7 @@ store::statements! {
     INSERT_MESSAGE = "insert into guest_message
         (organization_id, id, reservation_id, text, created_at, form_key)
         values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Selects the message of a stay that an earlier request with the same key sent.
+    /// Selects the message of a stay that an earlier request with the same idempotency key sent.
     WITH_KEY = "select id, text, created_at from guest_message where organization_id = ?1
         and reservation_id = ?2 and form_key = ?3";
     /// Counts the messages of a stay, and selects the time of the latest.
@@ -32,7 +32,7 @@ store::statements! {
             and reservation_id = ?2
             order by created_at desc, id desc limit ?3
         ) as latest order by created_at, id";
-    /// Selects the messages of a stay after a given message, oldest first.
+    /// Selects the messages of a stay that follow a given message, oldest first.
     MESSAGES_AFTER = "select id, text, created_at from guest_message where organization_id = ?1
         and reservation_id = ?2
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
@@ -72,11 +72,12 @@ fn example() -> Value {
 /// Stores a message from a guest. Fails with 403 if the portal has no chat, and with 400 if the
 /// stay has reached its limit of messages.
 ///
-/// If the stay has a message with the same `key`, that message is returned and nothing is stored,
-/// so a form that is sent twice creates one message.
+/// If the stay has a message with the same idempotency key `key`, that message is returned and
+/// nothing is stored. So a form that is sent twice creates one message.
 ///
-/// Timestamps of a stay's messages differ by at least 1 ms and have the order in which the messages
-/// are stored, on any node. So a reader who continues after the last message misses none.
+/// The timestamps of a stay's messages differ by at least 1 ms and rise in the order in which any
+/// nodes store the messages. So a reader who continues after the last message that he has read
+/// misses none.
 pub(super) fn send(
     context: &mut Context<'_, '_>,
     stay: &Stay,
@@ -118,8 +119,8 @@ pub(super) fn latest(context: &mut Context<'_, '_>, reservation: Uuid) -> Result
     read(&context.rows(&LATEST, values![reservation, bounds::MESSAGES])?)
 }
 
-/// Returns up to `limit` messages of a stay, oldest first, starting after the message `after`; 404
-/// where `after` is no message of the stay.
+/// Returns up to `limit` messages of a stay, oldest first, starting after the message with the id
+/// `after`. Fails with 404 if the stay has no message with this id.
 pub(super) fn page(
     context: &mut Context<'_, '_>,
     reservation: Uuid,

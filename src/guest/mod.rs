@@ -1,10 +1,10 @@
-//! The guest's side: the view of a stay, the data that guests send, its review by staff, and
-//! previews.
+//! Everything that a guest sees and sends: the view of a stay, the answers of the guest, their
+//! review by staff, and previews.
 //!
 //! `operations.rs` declares the guest interface. `setup.rs` loads the configuration of a flat,
-//! `stay.rs` a stay, and `view.rs` builds the view from both. `precheckin.rs` saves and submits
-//! answers, `review.rs` is for staff, and `submission.rs` for the platform. `explain.rs` tells
-//! staff why a guest sees something or not.
+//! `stay.rs` loads a stay, and `view.rs` builds the guest's view from both. `precheckin.rs` saves
+//! and submits answers. `review.rs` has the operations of staff, and `submission.rs` those of the
+//! platform. `explain.rs` tells staff why a guest sees a step or manual, or does not see it.
 
 mod abandonment;
 mod about;

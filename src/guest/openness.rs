@@ -1,7 +1,7 @@
-//! The steps that are open to a guest: before the first submission, and again after it (rules:
+//! Decides which steps a guest may save: before the first submission, and again after it (rules:
 //! submissions#open-steps).
 //!
-//! All of this is computed from the submission, the steps of the stay and the time. So nothing
+//! The decision is computed from the submission, the steps of the stay and the time. So nothing
 //! needs to be updated when a stay or the configuration changes.
 
 use engine::moment::Moment;
@@ -30,8 +30,7 @@ impl StayStage {
             return Self::Ahead;
         };
         let begins = hours.check_in();
-        // The records of a stay may say that it ends before it begins. Such a stay is over when it
-        // begins.
+        // A platform may sync a check-out before the check-in. Such a stay is over when it begins.
         if at >= hours.check_out().max(begins) {
             Self::Over
         } else if at >= begins {

@@ -91,7 +91,7 @@ struct SaveAnswers {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// Id of the answered step; a step that this guest is not shown is a 404.
+    /// Id of the answered step; 404 for a step that this guest does not get.
     step_id: Uuid,
     /// The guest's answers; missing ones leave the step incomplete. For `your_details` the guest's
     /// fields and for `other_guests` `{guests: [{…}]}`, at most 50, both merged with saved answers,
@@ -102,9 +102,9 @@ struct SaveAnswers {
     /// `{isAccepted, signedName}`, for `background_check` `{isAccepted}`, for `damage_deposit`
     /// `{choice: "deposit"}` or `{choice: "waiver", damageWaiverId}`, for other types any object.
     answers: Object,
-    /// Language the guest reads the step in, as a BCP 47 tag: the response uses it, and an
-    /// agreement is accepted in it. Left out: the language of the reservation's guest, else
-    /// English.
+    /// Language in which the guest reads the step, as a BCP 47 tag. The response has this language,
+    /// and the proof of an accepted agreement records it. Left out: the language of the
+    /// reservation's guest, else English.
     #[serde(default)]
     language: Option<Language>,
     /// Whether `answers` of `additional_questions` and `other_guests` contain only changes:
@@ -134,9 +134,9 @@ struct SendMessage {
     token: String,
     /// Message to the host, 1 to 6000 characters and not blank. A stay has at most 200 messages.
     text: Text6000,
-    /// A UUID that the sender chooses for this message. An earlier message of the stay with the
-    /// same UUID is returned, and nothing is sent; the text is not compared. Left out: every
-    /// request is a message.
+    /// A UUID that the sender chooses for this message. If the stay has a message with the same
+    /// UUID, this earlier message is returned and nothing is sent; the texts are not compared. Left
+    /// out: every request sends a message.
     #[serde(default)]
     key: Option<Uuid>,
 }
@@ -169,7 +169,7 @@ struct ListMessages {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GetGuestLink {
-    /// Id of the reservation whose guest's link is wanted.
+    /// Id of the reservation whose guest's link is returned.
     id: Uuid,
 }
 
@@ -185,11 +185,11 @@ struct GetMessages {
 struct ExplainGuestView {
     /// Id of the reservation whose guest's view is explained.
     id: Uuid,
-    /// Another time to explain, for rules that depend on the time. Left out: now.
+    /// The time for which the view is explained, for rules that depend on the time. Left out: now.
     #[serde(default)]
     at: Option<Moment>,
-    /// Id of the only step to explain, without manuals. A step the caller cannot see is a 404. Left
-    /// out: every step and manual.
+    /// Id of the only step to explain; then no manual is explained. A step that the caller cannot
+    /// see is a 404. Left out: every step and manual is explained.
     #[serde(default)]
     step_id: Option<Uuid>,
 }

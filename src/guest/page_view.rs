@@ -1,7 +1,7 @@
-//! The operation that reads the guest's view for a page of this service. The guest interface does
-//! not offer this operation. Pages call it in this process, through the same pipeline as the
-//! operations of the guest interface. The operation also chooses the language of the page, so a
-//! page needs only one call.
+//! The operation that reads the guest's view for a page that this service renders. The guest
+//! interface does not offer this operation. Pages call it in this process, through the same
+//! pipeline as the operations of the guest interface. The operation also chooses the language of
+//! the page, so a page needs only one call.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,5 +1,5 @@
-//! Wallet passes of stays: their door codes, their tokens, and the devices that have them.
-//! `pushes.rs` tells devices about changes, and `page/wallet/` builds the pass files.
+//! Wallet passes of stays: their door codes, their tokens, and the devices that have a pass.
+//! `pushes.rs` notifies devices of changes, and `page/wallet/` builds the pass files.
 
 use engine::access::{Access, Credential};
 use engine::context::{Context, RaisedRevision};
@@ -27,9 +27,10 @@ pub(crate) const GET_PASS: OperationName<PassView> = OperationName::new("getPass
 
 /// The prefix of a pass's token.
 const PREFIX: &str = "wp_";
-/// Length of the organization's id in a token, in characters.
+/// Number of characters of the organization's id in a pass's token.
 const ORGANIZATION_LENGTH: usize = 32;
-/// The purpose from which the service derives the key that signs the tokens of passes.
+/// The name from which the service derives the key that signs the tokens of passes. Keys with other
+/// names sign other tokens.
 const PURPOSE: &str = "wallet_passes";
 /// Maximum number of devices with the pass of a stay.
 const MAX_DEVICES: i64 = 20;
@@ -92,7 +93,7 @@ struct GetPass {
     token: String,
 }
 
-/// The content of a stay's wallet pass that the guest's view does not have.
+/// The data of a stay's wallet pass that the guest's view does not contain.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = json!({

@@ -157,8 +157,8 @@ mod tests {
         }
     }
 
-    /// Cairo's clocks went from 23:59:59 to 01:00 in that night. The day has no midnight and begins
-    /// at 01:00.
+    /// On 26 April 2024, the clocks of Cairo went from 23:59:59 of the day before to 01:00. So this
+    /// day has no midnight and begins at 01:00.
     #[test]
     fn a_day_without_midnight_starts_at_its_first_moment() {
         let zone = TimeZone::get("Africa/Cairo").unwrap();

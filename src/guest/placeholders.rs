@@ -335,8 +335,9 @@ pub(super) fn custom_values<'t>(
     Ok(names.into_iter().map(value).collect())
 }
 
-/// Returns a step whose own texts have values in place of placeholders. Returns `None` if its
-/// agreement, a question or an option contains a placeholder without a value.
+/// Returns the step with filled placeholders in the agreement text that is stored in the step
+/// itself. Returns `None` if the agreement, a question or an option contains a placeholder without
+/// a value.
 pub(super) fn filled_step(
     step: &Arc<Step>,
     texts: &Texts,

@@ -60,9 +60,9 @@ engine::stored_enum! {
         InProgress,
         /// Waiting for staff review.
         InReview,
-        /// Staff asked for changes to some of its steps.
+        /// Staff asked the guest for changes to some steps of the pre-check-in.
         ChangesRequested,
-        /// Submitted and done.
+        /// The submission is approved, by staff or without a review.
         Approved,
     }
 }
@@ -124,8 +124,8 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Builds the pre-check-in of a stay for a list. The list has read the answers, the files and
-    /// the submissions of all its stays at once.
+    /// Builds the pre-check-in of a stay for an item of a list. The calling function has read the
+    /// answers, the files and the submissions of all stays in the list at once.
     pub(super) fn of_list(
         context: &mut Context<'_, '_>,
         stay: &Stay,
@@ -145,7 +145,8 @@ impl Precheckin {
 
     /// Compares the saved choices and the accepted texts with the current ones. Marks the steps in
     /// which the guest must choose or accept again. A submitted choice or acceptance stays valid.
-    /// If a submission has no choice, because the step offered none then, the guest must choose.
+    /// If a submission contains no choice, because the step offered no choices then, the guest must
+    /// choose.
     fn compare(
         &mut self,
         context: &mut Context<'_, '_>,
@@ -244,8 +245,8 @@ impl Precheckin {
         )
     }
 
-    /// Returns whether there is something to submit: a first submission, the answer to a request
-    /// for changes, or steps that are open again.
+    /// Returns whether the guest can submit now: for the first time, after a request for changes,
+    /// or because steps are open again.
     fn may_submit(&self) -> bool {
         self.submitted
             .as_ref()
@@ -418,8 +419,8 @@ impl Precheckin {
         }))
     }
 
-    /// Returns the time to store with an input that the guest sends now. This time is always after
-    /// the last submission.
+    /// Returns the time to store with answers that the guest saves or a file that the guest uploads
+    /// now. This time is always after the last submission.
     pub(super) fn input_time(&self, now: Timestamp) -> Moment {
         self.submitted
             .as_ref()
@@ -564,7 +565,7 @@ struct StoredPrecheckin {
 /// Answers that a guest sends for a step.
 pub(super) struct AnswersInRequest {
     pub answers: Object,
-    /// Whether the answers contain only changes.
+    /// Whether `answers` contains only changes, so that all other answers stay as they are saved.
     pub is_change: bool,
     /// The hash of the agreement text that the guest read; `None` if the request does not contain
     /// it.
@@ -585,7 +586,7 @@ fn below_answers(mut issues: Vec<Issue>) -> Error {
 /// The data that decides whether a submission waits for review by staff.
 #[derive(Debug, Clone, Copy)]
 struct ReviewInput {
-    /// Whether the result of another system is still missing.
+    /// Whether another system has not yet reported the result of a step.
     is_waiting: bool,
     /// Whether the portal has manual review switched on.
     is_reviewed: bool,
@@ -655,7 +656,7 @@ mod tests {
     proptest! {
         /// Compares `outcome` with the rule (rules: submissions#status, 2). A submission that waits
         /// for no other system is approved at once in two cases: the portal's manual review is off,
-        /// or the stay has steps that can flag the submission and none of them does.
+        /// or the stay has steps that can flag the submission and none of them flags it.
         #[test]
         fn approval_agrees_with_the_sentences(
             is_waiting: bool,

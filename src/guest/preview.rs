@@ -40,10 +40,10 @@ use crate::records::{
 use crate::scopes;
 use crate::words::in_language;
 
-/// Creates a link to the page of a portal's guest.
+/// Creates a preview of a portal and returns its link.
 pub(crate) const CREATE_PORTAL_PREVIEW: OperationName<PreviewLink> =
     OperationName::new("createPortalPreview");
-/// Returns the view of a portal's guest without storing a preview.
+/// Returns the guest's view for a preview of a portal without storing the preview.
 pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
     OperationName::new("previewGuestView");
 
@@ -57,7 +57,7 @@ const MAX_PREVIEWS: i64 = 1_000;
 const SWEEP_BATCH: u32 = 500;
 /// The number of nights that an invented guest stays.
 const NIGHTS: i64 = 3;
-/// The fields of a preview that the audit log records.
+/// The fields of a request for a preview that the audit log records.
 const STATED_FIELDS: [&str; 6] = [
     "reservationId",
     "propertyId",
@@ -86,7 +86,7 @@ store::statements! {
     REMOVE = engine::some_old!("portal_preview", "id", "expires_at");
 }
 
-/// A preview, for callers with `view_properties`.
+/// The preview to create. The caller needs the permission `view_properties`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({
@@ -102,8 +102,9 @@ struct CreatePreview {
     /// a made-up guest.
     #[serde(default)]
     reservation_id: Option<Uuid>,
-    /// Id of the property that a made-up guest stays in. Null or left out: the reservation's, else
-    /// the portal's first, else the organization's first, else a made-up one.
+    /// Id of the property that a made-up guest stays in. Null or left out: the property of the
+    /// reservation. Without a reservation: the first property that the portal serves, else the
+    /// organization's first property, else a made-up property.
     #[serde(default)]
     property_id: Option<Uuid>,
     /// Language of the page, as a BCP 47 tag. Null or left out: that of the reservation's guest,
@@ -114,15 +115,16 @@ struct CreatePreview {
     /// of viewing.
     #[serde(default)]
     at: Option<Moment>,
-    /// Whether inactive items are shown too, marked as such; default `false`.
+    /// Whether inactive steps, manuals and offers are shown too, marked as inactive; default
+    /// `false`.
     #[serde(default)]
     include_inactive: Option<bool>,
-    /// Portal settings to show instead of the saved ones, as `updatePortal` takes them under
-    /// `data`; nothing is changed. Left out: the saved ones.
+    /// Portal settings to show instead of the saved ones, in the format of `data` in
+    /// `updatePortal`; nothing is changed. Left out: the saved settings.
     #[serde(default)]
     portal: Field<DraftFields<PortalFields>>,
-    /// Branding settings to show instead of the saved ones, as `updatePortalBranding` takes them,
-    /// and `calloutMessage` as well.
+    /// Branding settings to show instead of the saved ones, in the format of
+    /// `updatePortalBranding`, and `calloutMessage`.
     #[serde(default)]
     branding: Field<DraftFields<BrandingFields>>,
 }
@@ -149,7 +151,7 @@ pub struct PreviewView {
     pub expires_at: Moment,
     /// The time that the preview shows.
     pub at: Moment,
-    /// Whether inactive items are shown.
+    /// Whether inactive steps, manuals and offers are shown.
     pub is_inactive_included: bool,
 }
 
@@ -193,7 +195,7 @@ struct StoredPreview {
     language: Option<String>,
     /// The requested time that the page shows.
     at: Option<Moment>,
-    /// Whether the preview shows inactive items.
+    /// Whether the preview shows inactive steps, manuals and offers.
     is_inactive_included: bool,
     /// Unsaved settings that are shown instead of the saved ones.
     draft: PreviewDraft,

@@ -59,7 +59,7 @@ pub struct Progress {
     /// Message to the guest.
     #[serde(default)]
     pub message: Option<String>,
-    /// Amount in question, in cents.
+    /// Amount of money that the system reported with the status, in cents.
     #[serde(default)]
     pub amount_cents: Option<u64>,
     /// ISO 4217 code of the amount's currency.
@@ -67,20 +67,21 @@ pub struct Progress {
     pub currency: Option<String>,
 }
 
-/// The last report of the system that carries a step out, as it is stored, and the consequences of
-/// the report.
+/// The last report of the system that carries a step out, as it is stored. It includes the
+/// consequences of the report, such as a retake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProgressReport {
     #[serde(flatten)]
     pub progress: Progress,
-    /// The identity checks that the report raised.
+    /// The names of the identity checks that found a problem, as the platform reported them.
     #[serde(default)]
     pub checks: Vec<String>,
     /// The sentences of the report for the team. Each of them flags the submission.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// The checks that flag the submission, by the step's policy at the time of the report.
+    /// The names of the identity checks that flag the submission, by the step's policy at the time
+    /// of the report.
     #[serde(default)]
     pub raised: Vec<String>,
     /// Whether this report returns the step to the guest for a retake.
@@ -130,7 +131,7 @@ impl ProgressReport {
         self.raised.iter().any(|check| check == RETAKE_LIMIT)
     }
 
-    /// Returns the meaning of the report for a step of this type. `is_handed_in_again` means that
+    /// Returns the result of the report for a step of this type. `is_handed_in_again` is true if
     /// the guest has uploaded a file since the report.
     pub(super) fn reported(&self, step_type: StepType, is_handed_in_again: bool) -> StepReport {
         let is_check = match step_type.step_provider() {
@@ -171,8 +172,8 @@ struct SetProgress {
     step_id: Uuid,
     /// Status of the step: `pending`, `action_required` while the guest must act, `completed`, or
     /// `failed`. A failed `background_check` is done and flags the submission. A failed
-    /// `identity_check` without `checks` counts as `verification_unavailable`. Other failed steps
-    /// need the guest.
+    /// `identity_check` without `checks` is treated as the check `verification_unavailable`. For
+    /// any other failed step, the guest must act.
     status: ProgressStatus,
     /// The guest's next page, an absolute https URL. Null or left out: none.
     #[serde(default)]
@@ -182,16 +183,18 @@ struct SetProgress {
     #[serde(default)]
     #[schemars(length(min = 1, max = 2000), extend("format" = "not-blank"))]
     message: Option<String>,
-    /// Amount in question, in cents of `currency`. Null or left out: none.
+    /// Amount of money that belongs to the status, such as an amount to pay, in cents of
+    /// `currency`. Null or left out: none.
     #[serde(default)]
     amount_cents: Option<Cents>,
     /// Currency of `amountCents`, an ISO 4217 code such as `EUR`. Null or left out: none.
     #[serde(default)]
     #[schemars(length(min = 3, max = 3), extend("pattern" = "^[A-Z]{3}$"))]
     currency: Option<String>,
-    /// Checks of `identityFlagPolicy` that were raised, for `identity_check` alone. `review`
-    /// completes the step and flags the submission. `fail` returns the step to the guest once; the
-    /// second failure flags it with `retake_limit`. Null or left out: none.
+    /// Names of the checks of `identityFlagPolicy` that found a problem, only for `identity_check`.
+    /// The policy's `review` for a check completes the step and flags the submission. `fail`
+    /// returns the step to the guest once; the second failure flags the submission with
+    /// `retake_limit`. Null or left out: none.
     #[serde(default)]
     #[schemars(schema_with = "precheck::check_list")]
     checks: Option<Vec<String>>,
@@ -209,9 +212,9 @@ struct StepProgress {
     step_id: Uuid,
     #[serde(flatten)]
     progress: Progress,
-    /// Identity checks that were raised.
+    /// Names of the identity checks that found a problem.
     checks: Vec<String>,
-    /// Sentences for the team.
+    /// Sentences for the team. Each sentence flags the submission.
     flags: Vec<String>,
     /// Time of the last change.
     updated_at: Moment,
@@ -231,8 +234,8 @@ pub(super) fn operations() -> Vec<Operation> {
 }
 
 /// Sets the progress of a step. Fails with 404 for a missing reservation or step. Fails with 400
-/// for a step that the guest completes alone, and for checks of a step that has no checks. A report
-/// that equals the stored one changes nothing.
+/// for a step that the guest completes alone, and for `checks` of a step that is no identity check.
+/// A report that equals the stored one changes nothing.
 fn set(context: &mut Context<'_, '_>, input: SetProgress) -> Result<StepProgress> {
     let SetProgress {
         reservation_id,

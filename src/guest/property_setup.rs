@@ -37,8 +37,9 @@ struct ReadPropertySetup {
 pub(crate) struct PropertySetup {
     /// The portal that serves the property.
     pub portal: ServingPortal,
-    /// The steps that are assigned to the property, in guest order, including inactive steps. The
-    /// stay decides whether a guest gets a step.
+    /// The steps that are assigned to the property, in the order in which guests get steps,
+    /// including inactive steps. The targeting rules of a step decide for each stay whether the
+    /// guest gets the step.
     pub steps: Vec<ReachingStep>,
 }
 

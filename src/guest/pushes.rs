@@ -94,7 +94,7 @@ pub(crate) struct Push {
 /// The outcome of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PushOutcome {
-    /// The push was accepted, or a retry cannot help.
+    /// The push service accepted the push, or a retry cannot help.
     Over,
     /// The push token is invalid, so the registration is deleted.
     Gone,

@@ -1,5 +1,5 @@
-//! Finds out whether a guest has stayed before, and whether the guest's identity is verified. A
-//! fact that the reservation states takes precedence.
+//! Finds out whether a guest has stayed before, and whether the guest's identity is verified. If
+//! the platform states one of these facts in the reservation, the stated fact takes precedence.
 
 use engine::context::Context;
 use engine::error::Result;

@@ -101,8 +101,8 @@ store::statements! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListSubmissions {
-    /// Status: `in_review` waits for staff, `changes_requested` for the guest, `approved` is done.
-    /// Left out: all.
+    /// Status: `in_review` waits for staff, `changes_requested` waits for the guest, `approved` is
+    /// done. Left out: all.
     #[serde(default)]
     #[schemars(schema_with = "submitted_status")]
     status: Option<PrecheckinStatus>,
@@ -137,14 +137,14 @@ struct RequestChanges {
     id: Uuid,
     /// Message that the guest reads unchanged, on what to change: 1 to 2000 characters, not blank.
     message: Note2000,
-    /// Ids of the steps to reopen, each once; all other steps stay as they are. A step that the
-    /// guest does not get is a 404.
+    /// Ids of the steps that the guest must change, each once; all other steps stay as they are. A
+    /// step that the guest does not get is a 404.
     #[schemars(length(min = 1, max = 200))]
     step_ids: Vec<Uuid>,
 }
 
-/// The step ids of a request for changes. This type has no other field, so the ids are checked even
-/// if other fields are invalid.
+/// The step ids of a request for changes. The service parses a request into this type, which has no
+/// other field, so it checks the ids even if other fields are invalid.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct NamedSteps {
@@ -180,9 +180,10 @@ pub(crate) struct PrecheckinSubmission {
     pub decided_by: Option<String>,
     /// Message of the last request for changes.
     pub message: Option<String>,
-    /// Ids of shown steps that are open to the guest again since the last submission, in guest
-    /// order: incomplete steps, steps that the guest has saved since, and steps that staff asked
-    /// for. Empty before the first submission and from the check-in time on.
+    /// Ids of shown steps that are open to the guest again since the last submission, in the order
+    /// in which guests get steps: incomplete steps, steps that the guest has saved since, and steps
+    /// that staff asked the guest to change. Empty before the first submission and from the
+    /// check-in time on.
     pub open_steps: Vec<Uuid>,
 }
 
@@ -236,7 +237,7 @@ pub(crate) struct ReviewedProgress {
     pub status: ProgressStatus,
     /// Message to the guest.
     pub message: Option<String>,
-    /// Amount in question, in cents.
+    /// Amount of money that the system reported with the status, in cents.
     pub amount_cents: Option<u64>,
     /// ISO 4217 code of the amount's currency.
     pub currency: Option<String>,
@@ -313,7 +314,7 @@ impl PrecheckinSubmission {
     }
 }
 
-/// Whether the guest gets a step and may save it.
+/// Whether the guest gets a step, and whether the guest may save the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReviewPosition {
     /// The guest gets the step and may save it.
@@ -615,8 +616,8 @@ fn open_steps_of(
     Ok(open)
 }
 
-/// Fails with 404 for a missing reservation, and for a reservation outside a limited caller's
-/// properties.
+/// Fails with 404 for a missing reservation, and for a reservation of a property that the caller
+/// may not access.
 fn check_within_scope(context: &mut Context<'_, '_>, id: Uuid) -> Result<()> {
     let property_scope = context.property_scope();
     let stay: Option<Reservation> = record_as(context, RecordKind::Reservation, id)?;

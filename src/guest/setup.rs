@@ -1,9 +1,9 @@
-//! The setup of a flat: the configuration that all its guests share. It consists of the portal, its
-//! branding, the steps and manuals that are assigned to the flat, and their texts.
+//! The setup of a flat: the configuration that all guests of the flat share. It consists of the
+//! portal, its branding, the steps and manuals that are assigned to the flat, and their texts.
 //!
 //! The setup is cached under the configuration revision. One cache entry serves many guests, and
-//! changes of reservations do not invalidate it. The view (`view.rs`) decides everything that
-//! depends on the stay or on the time.
+//! changes of reservations do not invalidate it. The guest's view (`view.rs`) decides everything
+//! that depends on the stay or on the time.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -41,13 +41,13 @@ pub(super) struct GuestSetup {
     pub branding: Option<Branding>,
     /// The host of the branding's domain; `None` if guests use the public URL.
     pub domain: Option<String>,
-    /// Whether the setup includes inactive items.
+    /// Whether the setup includes inactive steps, manuals and offers.
     pub which: SetupScope,
     /// The steps that are assigned to the flat, in the order in which guests see them.
     pub steps: Vec<Arc<Step>>,
     /// The costs of these steps, by step; steps without costs are left out.
     pub costs: HashMap<Uuid, Cost>,
-    /// All texts except those of the manuals.
+    /// All texts of the setup, except those of the manuals.
     pub texts: Texts,
     /// The manuals that are assigned to the flat.
     pub manual_groups: ManualGroups,
@@ -68,9 +68,9 @@ pub(super) struct GuestSetup {
 /// Which steps, manuals and offers a setup includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SetupScope {
-    /// Active items only, as guests get them.
+    /// Only active steps, manuals and offers, as guests get them.
     Active,
-    /// Active and inactive items, for previews.
+    /// Active and inactive steps, manuals and offers, for previews.
     All,
 }
 
@@ -265,7 +265,7 @@ impl GuestSetup {
 }
 
 impl Cacheable for GuestSetup {
-    /// Returns the length of the setup as JSON, which approximates its use of memory.
+    /// Returns the length of the setup as JSON, as an estimate of the memory that the setup uses.
     fn weight(&self) -> u64 {
         let flat = self
             .flat
@@ -287,7 +287,8 @@ impl Cacheable for GuestSetup {
 /// Returns the length of a value as JSON, in bytes.
 pub(super) fn length_of(value: &impl Serialize) -> u64 {
     let mut length = ByteCounter(0);
-    // The writer cannot fail. If serialization fails, the length is only too small.
+    // Writing to this counter cannot fail. If the serialization fails, the counted length is only
+    // too small.
     let _ = serde_json::to_writer(&mut length, value);
     length.0
 }

@@ -26,20 +26,20 @@ pub(super) struct StepOfStay {
     pub has_storage: bool,
     /// The check-in date. The age of a guest is the guest's age on this date.
     check_in: Date,
-    /// Whether the step offers choices and the saved answers contain none of them. A submitted
-    /// choice is sufficient even if the step no longer offers it.
+    /// Whether the step offers choices and the saved answers contain none of them. For a submitted
+    /// choice the value is `false`, even if the step no longer offers that choice.
     pub is_choice_missing: bool,
     /// Whether the accepted text is still the text of the agreement, in the language in which it
     /// was accepted.
     pub is_text_current: bool,
     /// Whether the text of an agreement has changed since the guest accepted it. `false` once the
-    /// acceptance is submitted.
+    /// guest has submitted the acceptance.
     pub is_text_changed: bool,
 }
 
 impl StepOfStay {
-    /// Combines a step with its stored data. Ignores the stored report of another system if no
-    /// other system carries out the step any more.
+    /// Combines a step with its stored data. Ignores a stored report of another system if the step
+    /// is now done in this service alone.
     pub(super) fn new(
         step: Arc<Step>,
         mut given: StoredAnswers,
@@ -63,8 +63,8 @@ impl StepOfStay {
         self.stored.saved.as_ref().map(|saved| &saved.answers)
     }
 
-    /// Returns the state of the step. A report of another system decides; without a report, the
-    /// guest's data decides.
+    /// Returns the state of the step. If another system has reported on the step, the report
+    /// decides; otherwise the guest's data decides.
     pub(super) fn state(&self) -> StepState {
         let documents: Vec<Option<&str>> = self
             .stored

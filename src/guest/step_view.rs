@@ -35,8 +35,8 @@ pub struct StepView {
     /// State of the step: `todo`, `done`, `pending` while another system's result is missing, or
     /// `action_required` where the guest must act again.
     pub state: StepState,
-    /// Whether the step is done. The report of another system decides; without a report, the
-    /// guest's data decides.
+    /// Whether the step is done. If another system has reported on the step, the report decides;
+    /// otherwise the guest's data decides.
     pub is_complete: bool,
     /// Whether the guest may save the step now: before the submission, and after it while the step
     /// is open again.
@@ -44,70 +44,72 @@ pub struct StepView {
     /// Description for guests; absent if the organization has not written one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Text to agree to and its heading, for an agreement.
+    /// For `agreement`, the text to agree to and its heading; absent for other steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementView>,
-    /// Questions that the guest sees, for additional questions.
+    /// For `additional_questions`, the questions that the guest sees; absent for other steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<Vec<QuestionView>>,
-    /// Saved answers, if any. For additional questions it is absent, because `questions` has the
-    /// answers.
+    /// Saved answers; absent if nothing is saved. Absent for `additional_questions`, because
+    /// `questions` has the answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Object>,
-    /// Fields each guest must fill, for guest details.
+    /// For `your_details` and `other_guests`, the fields that each guest must fill; absent for
+    /// other steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_fields: Option<Vec<String>>,
     /// For each required field that not every guest must fill: the guests who must fill it. Absent
     /// if there is no such field.
     #[serde(default, skip_serializing_if = "GuestFieldRules::is_empty")]
     pub guest_field_rules: GuestFieldRules,
-    /// Number of other guests, for details of other guests; null if the reservation has no such
-    /// number.
+    /// For `other_guests`, the number of guests besides the guest who booked; null if the
+    /// reservation has no number of guests. Absent for other steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_guests: Option<Option<u32>>,
-    /// Whether the guest must sign the agreement: with their name, or elsewhere if the agreement
-    /// has no text here.
+    /// For `agreement`, whether the guest must sign: with their name, or at an e-signature provider
+    /// if `isSignedElsewhere` is true. Absent for other steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_signature_required: Option<bool>,
     /// Time of acceptance, for accepted agreements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_at: Option<Moment>,
-    /// The accepted text and its proof, for accepted agreements.
+    /// The accepted text and its proof; absent if the guest has accepted no agreement in this step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<AcceptanceView>,
-    /// Whether the text has changed since the guest accepted it, so that the guest must accept it
-    /// again; absent otherwise.
+    /// True if the text of the agreement has changed since the guest accepted it. The guest must
+    /// then accept it again. Absent otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_text_changed: bool,
-    /// The choice between a deposit and waivers, for a damage deposit.
+    /// For `damage_deposit`, the choice between a deposit and waivers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deposit: Option<DepositView>,
-    /// Fees to be paid, for mandatory fees.
+    /// For `mandatory_fee`, the fees to pay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fees: Option<Vec<Fee>>,
-    /// Sum of the fees, for mandatory fees. Null if the fees have several currencies, or if an
+    /// For `mandatory_fee`, the sum of the fees. Null if the fees have several currencies, or if an
     /// amount is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_cents: Option<Option<u64>>,
-    /// Progress reported by the system that carries the step out, if any.
+    /// Progress that the system that carries the step out reported; absent without a report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// Files handed in, oldest first, for document uploads and identity checks.
+    /// For `document_upload` and `identity_check`, the files that the guest uploaded, oldest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<FileView>>,
-    /// Types of documents, all of which are required; for document uploads and identity checks.
+    /// For `document_upload` and `identity_check`, the types of documents that the guest must
+    /// upload, all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_document_types: Option<Vec<String>>,
-    /// Whether the service cannot store files, so that saving an identity check is enough; absent
-    /// otherwise.
+    /// True for an identity check if the service cannot store files. The step is then complete once
+    /// the guest saves it. Absent otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_upload_unavailable: bool,
     /// Whether the step is inactive, so that guests do not get it. Only previews have the field,
     /// and only if it is true.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_inactive: bool,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -120,9 +122,9 @@ pub struct AgreementView {
     pub title: Option<String>,
     /// Text below the title; null without such a text.
     pub subtitle: Option<String>,
-    /// Text to agree to; null if an e-signature provider has it.
+    /// Text to agree to; null if only an e-signature provider has the text.
     pub text: Option<String>,
-    /// Whether the guest signs at an e-signature provider instead of here.
+    /// Whether the guest signs at an e-signature provider instead of on this page.
     pub is_signed_elsewhere: bool,
 }
 
@@ -132,7 +134,7 @@ pub struct AgreementView {
 pub struct QuestionView {
     /// Question id.
     pub id: Uuid,
-    /// Kind of answer.
+    /// Kind of the question, which decides the form of the answer.
     pub kind: QuestionKind,
     /// Question text.
     pub text: Option<String>,
@@ -140,10 +142,10 @@ pub struct QuestionView {
     pub is_required: bool,
     /// Answer options.
     pub options: Vec<OptionView>,
-    /// The guest's answer: `{optionIds}` or `{text}`.
+    /// The guest's answer: `{optionIds}` or `{text}`; null without an answer.
     pub answer: Option<Value>,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -156,8 +158,8 @@ pub struct OptionView {
     pub id: Uuid,
     /// Option name.
     pub name: Option<String>,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
 }
@@ -219,8 +221,8 @@ impl StepOfStay {
             .unwrap_or_else(|| step_title(in_language(language).0, step.step_type).to_owned())
     }
 
-    /// Returns the questions to show after the answers so far; `None` if the step's type has no
-    /// questions.
+    /// Returns the questions that the guest sees, given the answers so far; `None` if the step's
+    /// type has no questions.
     pub(super) fn questions(&self, texts: &Texts, language: &str) -> Option<Vec<QuestionView>> {
         let answers = self.answers().cloned().unwrap_or_default();
         (self.step.step_type.answer_form() == AnswerForm::Questions).then(|| {
@@ -310,7 +312,8 @@ impl StepOfStay {
         }
     }
 
-    /// Returns the languages of the step's own texts.
+    /// Returns the language of each text of the step that is not in the guest's language. Leaves
+    /// out the texts of questions and options.
     fn text_languages(&self, texts: &Texts, language: &str) -> TextLanguages {
         let step = &self.step;
         let [title, subtitle] = step.agreement_heading();

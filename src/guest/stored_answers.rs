@@ -122,7 +122,7 @@ pub(super) fn load_answers_of_stays(
     Ok(of_stays)
 }
 
-/// Adds a row with the columns of [`ANSWERS`] to the data of a stay.
+/// Adds a row with the columns of [`ANSWERS`] to `by_step`, the stored data of a stay by step.
 fn add_row(by_step: &mut HashMap<Uuid, StoredAnswers>, row: &Row) -> Result<()> {
     let of_step = by_step.entry(row.get(0)?).or_default();
     if row.get(4)? {

@@ -1,6 +1,6 @@
 //! A guest's submission as the platform reads it. The platform verifies identities, reports guests
-//! to authorities and charges deposits. For this work it needs settings that no public read
-//! returns, so the submission contains these settings as well.
+//! to authorities and charges deposits. For this work the platform needs settings that no public
+//! operation returns, so the submission contains these settings as well.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

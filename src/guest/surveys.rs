@@ -116,7 +116,8 @@ const fn is_enabled(portal: &Portal, kind: SurveyKind) -> bool {
 }
 
 /// Returns whether a survey is open at a timestamp. The check-in survey is open from check-in to
-/// check-out, and the check-out survey for [`OPEN_DAYS`] days from the day of check-out on.
+/// check-out. The check-out survey is open on the day of check-out and on the [`OPEN_DAYS`] days
+/// after it.
 fn is_open(kind: SurveyKind, hours: &StayHours, at: Timestamp) -> bool {
     let (from, until) = match kind {
         SurveyKind::Checkin => (hours.check_in(), hours.check_out()),

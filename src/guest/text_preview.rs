@@ -36,7 +36,7 @@ pub(crate) const PREVIEW_TRANSLATION: OperationName<TextPreview> =
     "language": "fr",
 }))]
 struct PreviewTranslation {
-    /// Id of the text, as a field such as `descriptionId` holds it.
+    /// Id of the text, as in fields such as `descriptionId`.
     id: Uuid,
     /// Id of the property that a made-up guest stays in, from today.
     property_id: Uuid,
@@ -54,10 +54,10 @@ struct PreviewTranslation {
     "missing": [],
 }))]
 pub(crate) struct TextPreview {
-    /// Language of the text.
+    /// Language of the text; null without a text.
     language: Option<String>,
-    /// Text with the values in place of the placeholders; null if a value is missing, so that the
-    /// guest does not get the text.
+    /// Text with the values in place of the placeholders; null if a value is missing, because the
+    /// guest does not get such a text.
     text: Option<String>,
     /// The filled text as HTML, for texts that are Markdown.
     pub html: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) struct TextPreview {
 pub(crate) struct MissingValue {
     /// Name of the placeholder, as the text writes it.
     pub placeholder: String,
-    /// For people.
+    /// The reason for the missing value as a sentence, for people.
     message: String,
 }
 

@@ -41,19 +41,20 @@ pub struct GuestView {
     pub property: Option<PropertyView>,
     /// The portal that serves the flat.
     pub portal: Option<PortalView>,
-    /// The branding of the portal.
+    /// The branding of the portal, or else the organization's default branding.
     pub branding: Option<BrandingView>,
-    /// Contact that the contact bubble of the page opens.
+    /// Contact for the contact bubble on the guest's page; null without a contact.
     pub contact: Option<ContactView>,
     /// The quick-access tiles to show.
     pub quick_access: Vec<Tile>,
-    /// The offer, while it is active.
+    /// The special offer of the portal; null while the offer is not active.
     pub special_offer: Option<OfferView>,
     /// The pre-check-in.
     pub precheckin: PrecheckinView,
     /// Visible manuals, by heading.
     pub manual_categories: Vec<ManualCategoryView>,
-    /// Manuals that are shown later, the soonest first; empty if the portal does not announce them.
+    /// Manuals that become visible later, the soonest first; empty if the portal does not announce
+    /// them.
     pub upcoming: Vec<UpcomingView>,
     /// The surveys that the guest is asked to answer now.
     #[serde(default)]
@@ -149,8 +150,8 @@ pub struct BrandingView {
     pub linkedin_url: Option<String>,
     pub instagram_url: Option<String>,
     pub callout_message: Option<String>,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
     /// Host of the guest's link; null if the link uses the public URL.
@@ -158,12 +159,12 @@ pub struct BrandingView {
     pub domain: Option<String>,
 }
 
-/// Contact that the contact bubble of the page opens.
+/// Contact for the contact bubble on the guest's page.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ContactView {
     /// The method of contact.
     pub method: CommunicationMethod,
-    /// The number, in international form.
+    /// The phone number, in international form.
     pub value: String,
 }
 
@@ -178,10 +179,10 @@ pub struct OfferView {
     pub kind: Option<String>,
     /// Call to action of the offer.
     pub cta_text: Option<String>,
-    /// Address that the offer leads to.
+    /// Address to which a click on the offer leads.
     pub url: Option<String>,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
     /// Whether the offer is inactive, so that guests do not get it. Only previews have the field,
@@ -198,21 +199,21 @@ pub struct PrecheckinView {
     pub is_enabled: bool,
     /// Status of the guest's pre-check-in.
     pub status: PrecheckinStatus,
-    /// Invitation text; null if the stay has no steps.
+    /// Text that invites the guest to pre-check-in; null if the stay has no steps.
     pub prompt_message: Option<String>,
-    /// Language of each text that is not in the requested language, by field; absent if all texts
-    /// are.
+    /// Language of each text that is not in the requested language, by the name of the text's
+    /// field; absent if all texts are in the requested language.
     #[serde(default, skip_serializing_if = "TextLanguages::is_empty")]
     pub text_languages: TextLanguages,
-    /// The host's open request for changes.
+    /// The message in which staff ask the guest for changes; absent if no changes are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Time of the host's request for changes.
+    /// Time at which staff asked the guest for changes; absent if no changes are requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_at: Option<Moment>,
     /// Ids of steps that are open again since the last submission: incomplete steps, steps that the
-    /// guest has saved since, and steps that staff asked for. Empty before the first submission and
-    /// from the check-in time on.
+    /// guest has saved since, and steps that staff asked the guest to change. Empty before the
+    /// first submission and from the check-in time on.
     #[serde(default)]
     pub open_steps: Vec<Uuid>,
     /// The steps, in order.
@@ -228,7 +229,7 @@ pub fn language_of(requested: Option<&str>, guest: &Guest) -> String {
         .unwrap_or_else(|| ENGLISH.into())
 }
 
-/// Data from the guest that the view shows besides pre-check-in. It is empty in a preview.
+/// The open surveys and the cart of a guest. Both are empty in a preview.
 #[derive(Default)]
 pub(super) struct GuestState {
     /// The open surveys that the guest has not answered.
@@ -337,7 +338,8 @@ pub(super) fn precheckin_view(precheckin: &Precheckin, setup: &GuestSetup) -> Pr
     }
 }
 
-/// Returns the language of the invitation to pre-check-in.
+/// Returns the language of the text that invites the guest to pre-check-in, if it is not the
+/// guest's language.
 fn prompt_language(portal: Option<&Portal>, texts: &Texts, language: &str) -> TextLanguages {
     let field = "promptMessage";
     match portal.and_then(|portal| portal.precheckin_prompt_message_id) {
@@ -449,8 +451,8 @@ fn branding_view(branding: &Branding, setup: &GuestSetup) -> BrandingView {
     }
 }
 
-/// Returns whether the special offer is shown. A preview with inactive items shows an inactive
-/// offer only if the offer has a text.
+/// Returns whether the special offer is shown. A preview that includes inactive steps, manuals and
+/// offers shows an inactive offer only if the offer has a text.
 fn is_offered(portal: &Portal, which: SetupScope) -> bool {
     let has_copy = || {
         [

@@ -31,13 +31,13 @@ pub enum ChargeKind {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum ChargeStatus {
-    /// To be paid, from `dueAt` on.
+    /// The amount must be paid from `dueAt` on.
     Due,
-    /// Paid, as the platform reported.
+    /// The platform reported that the amount is paid.
     Paid,
     /// The platform could not charge the amount.
     Failed,
-    /// A deposit that was paid and given back.
+    /// The deposit was paid, and the platform gave it back.
     Released,
     /// The amount is no longer to be paid.
     Cancelled,
@@ -80,7 +80,8 @@ pub struct Charge {
     pub amount_cents: u64,
     /// ISO 4217 code.
     pub currency: String,
-    /// Id of the payment account that is charged. Null if no account was active.
+    /// Id of the payment account through which the amount is charged. Null if no account was
+    /// active.
     pub payment_account_id: Option<Uuid>,
     pub status: ChargeStatus,
     /// Time at which the amount is due.
@@ -203,8 +204,8 @@ impl StoredCharge {
     }
 
     /// Adapts the charge to a change of the stay: updates the due and release times of a deposit,
-    /// and cancels an unpaid charge if the stay is cancelled. Returns whether anything changed.
-    /// `stay_times` is `None` while the stay has no flat; the charge's times do not change then.
+    /// and cancels an unpaid charge if the stay is cancelled. Returns whether anything changed. If
+    /// the stay has no flat, `stay_times` is `None` and the times of the charge do not change.
     pub(super) fn follow_stay(
         &mut self,
         is_cancelled: bool,
@@ -237,8 +238,8 @@ impl StoredCharge {
         is_changed
     }
 
-    /// Returns a new charge in place of a charge that was cancelled with its stay. The caller has
-    /// found that the stay is no longer cancelled. Returns `None` for any other charge.
+    /// Returns a new charge in place of a charge that was cancelled with its stay, because the stay
+    /// is no longer cancelled. Returns `None` for any other charge.
     pub(super) fn replacement_charge(
         &mut self,
         id: Uuid,

@@ -50,10 +50,11 @@ struct ListCharges {
     /// Id of the organization.
     #[expect(dead_code, reason = "the context is opened by it")]
     organization_id: Uuid,
-    /// Only charges of this status. Left out: all.
+    /// Only charges with this status. Left out: charges with any status.
     #[serde(default)]
     status: Option<ChargeStatus>,
-    /// The `next` of the page before. Left out: from the oldest.
+    /// The `next` of the previous page; the list starts after this id. Left out: the list starts
+    /// with the oldest charge.
     #[serde(default)]
     after: Option<Uuid>,
     /// Maximum number of charges in the answer. Left out: 100.
@@ -74,7 +75,7 @@ struct ReportCharge {
     /// The outcome: `paid`, `failed`, or `released` for a deposit that is paid. 409 if the charge
     /// can no longer have this outcome.
     status: ReportedStatus,
-    /// A message for the team, 1 to 2000 characters and not blank. Null or left out: nothing.
+    /// A message for the team, 1 to 2000 characters and not blank. Null or left out: none.
     #[serde(default)]
     message: Option<Note2000>,
     /// The reference of the payment in the platform, 1 to 200 characters and not blank. Null or
@@ -88,8 +89,8 @@ struct ReportCharge {
 #[schemars(example = page_example())]
 struct ChargePage {
     items: Vec<Charge>,
-    /// Value of `after` for the next page. If this page has no charges, it is the `after` of this
-    /// request, or null without one.
+    /// Value of `after` for the next page. If this page has no charges, `next` equals the `after`
+    /// of this request, or is null if the request has no `after`.
     next: Option<Uuid>,
 }
 
@@ -161,8 +162,8 @@ fn list(context: &mut Context<'_, '_>, input: ListCharges) -> Result<ChargePage>
     Ok(ChargePage { items, next })
 }
 
-/// Fails with 404 for an unknown charge, and with 409 for an outcome that the charge cannot have. A
-/// repeated report changes nothing.
+/// Stores the outcome that the platform reports for a charge. Fails with 404 for an unknown charge,
+/// and with 409 for an outcome that the charge cannot have. A repeated report changes nothing.
 fn report(context: &mut Context<'_, '_>, input: ReportCharge) -> Result<Charge> {
     let mut stored =
         records::find(context, input.charge_id)?.ok_or_else(|| Error::not_found("Charge"))?;

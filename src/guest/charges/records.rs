@@ -1,5 +1,5 @@
-//! Reads and writes charges in the database. A row has the time of its next notice as a column, so
-//! that an index finds due notices.
+//! Reads and writes charges in the database. The column `notice_at` is the time of the next notice
+//! about the charge, so that an index finds due notices.
 
 use engine::context::Context;
 use engine::error::Result;

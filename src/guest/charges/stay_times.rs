@@ -50,8 +50,8 @@ impl StayTimes {
         }
     }
 
-    /// Returns when a deposit is due: the days of the terms before check-in, but never before
-    /// `submitted`.
+    /// Returns when a deposit is due: as many days before check-in as the terms set, but never
+    /// before the submission at `submitted`.
     pub(super) fn due(&self, terms: DepositTerms, submitted: Moment) -> Moment {
         let Some(days) = terms.days_before else {
             return submitted;
@@ -116,7 +116,8 @@ pub(super) mod tests {
     fn days_are_calendar_days_in_the_time_zone_of_the_flat() {
         let submitted = Moment("2027-01-01T00:00:00Z".parse().unwrap());
         let stay = madrid([Some("15:00"), Some("02:30")]);
-        // Inputs: days before check-in, days after check-out. Results: due time, release time.
+        // Columns: days before check-in, days after check-out, expected due time, expected release
+        // time.
         for (days_before, release_days, due, release) in [
             (None, None, "2027-01-01T00:00:00Z", "2027-03-30T00:30:00Z"),
             (
@@ -170,7 +171,7 @@ pub(super) mod tests {
             days_before: Some(1),
             release_days: Some(u32::MAX),
         };
-        // The clocks skip 02:30. The result is 03:30 in summer time.
+        // On this day, the clocks skip 02:30. The deposit is due at 03:30 summer time.
         assert_eq!(
             stay.due(a_day_before, submitted).to_string(),
             "2027-03-28T01:30:00.000Z"

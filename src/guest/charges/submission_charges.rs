@@ -17,8 +17,8 @@ use crate::guest::stay::Stay;
 use crate::guest::step_of_stay::StepOfStay;
 use crate::precheck::{self, Cost, DepositChoice, DepositOption};
 
-/// The subject of a charge: a fee, a waiver or a deposit of a step. Apart from cancelled charges, a
-/// stay has at most one charge for each subject.
+/// The subject of a charge: a fee product, a waiver or the deposit of a step. Apart from cancelled
+/// charges, a stay has at most one charge for each subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ChargeSubject {
     step: Uuid,
@@ -38,7 +38,7 @@ impl ChargeSubject {
     }
 }
 
-/// The price of a charge, and the account that is charged.
+/// The price of a charge, and the payment account through which the amount is charged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Price {
     amount_cents: u64,
@@ -47,8 +47,8 @@ struct Price {
     terms: DepositTerms,
 }
 
-/// A charge that a submission requires. Without a price, no new charge is written, and an existing
-/// charge is not cancelled.
+/// A charge that a submission requires. If the price is unknown, no new charge is written, and an
+/// existing charge is not cancelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RequestedCharge {
     subject: ChargeSubject,
@@ -56,8 +56,8 @@ struct RequestedCharge {
 }
 
 /// Writes the charges of a submission, and cancels existing charges for choices that the guest has
-/// replaced. The caller has already recorded the submission, so the notices of due charges come
-/// after it in the list of changes.
+/// replaced. The calling function has already recorded the submission, so the notices of due
+/// charges come after it in the list of changes.
 pub(in crate::guest) fn save_submission_charges(
     context: &mut Context<'_, '_>,
     stay: &Stay,

@@ -13,7 +13,8 @@ use crate::translations::Texts;
 pub struct DepositView {
     /// The text below the heading; null if the organization has not written one.
     pub subtitle: Option<String>,
-    /// The choices of the guest. Without choices, any saved object completes the step.
+    /// The choices that the guest has. If there is none, the step is complete once the guest saves
+    /// it.
     pub choices: Vec<DepositChoice>,
     /// Days before check-in at which the deposit is due. Null: at submission.
     pub days_before_checkin: Option<u32>,

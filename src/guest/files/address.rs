@@ -1,9 +1,9 @@
 //! Signed, short-lived addresses of files, and the route `/files/guest/…` that serves the files.
 //!
-//! The signature is the credential. Every invalid address (changed, expired, or of a deleted file)
-//! gets the same 404, so that guessing reveals nothing. Guests upload the files, so their content
-//! is not trusted: the response tells a browser to save the file, to trust only the declared media
-//! type, and to run nothing in the file.
+//! The signature in the address is the only credential. Every invalid address (changed, expired, or
+//! of a deleted file) gets the same 404, so that nobody can find out by guessing which files exist.
+//! Guests upload the files, so their content is not trusted. The response tells a browser to save
+//! the file, to trust only the declared media type, and to run nothing in the file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,11 +40,13 @@ use crate::records::{AddressSigner, PhotoSigner};
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The name of this route in the log and in the metrics.
 const OPERATION: &str = "getGuestFile";
-/// The purpose from which the service derives the key that signs addresses of guests' files.
+/// The name from which the service derives the key that signs addresses of guests' files. Keys with
+/// other names sign other data.
 const PURPOSE: &str = "guest_files";
 
 store::statements! {
-    /// Selects a file without a check of the caller's access.
+    /// Selects a file by its id alone: the signature of the address, and no permission, gives
+    /// access to it.
     FILE = "select f.key, f.doc from guest_file f join organization o on o.id = f.organization_id
         where f.organization_id = ?1 and f.id = ?2 and o.erased_at is null";
 }
@@ -65,8 +67,8 @@ struct FileAddress {
     file: Uuid,
     /// The time from which the address is no longer valid, in Unix seconds.
     expires: i64,
-    /// Whether a browser that opens the address shows a picture. Otherwise the browser saves every
-    /// file.
+    /// Whether a browser that opens the address shows the file if it is a picture. If `false`, the
+    /// browser saves every file.
     is_view: bool,
     signature: String,
 }
@@ -87,7 +89,7 @@ impl FileAddress {
 }
 
 /// Returns files with addresses for staff and for the platform. A browser that opens such an
-/// address saves the file and does not show it.
+/// address saves the file, even a picture.
 pub(crate) fn with_addresses(
     context: &Context<'_, '_>,
     files: &[GuestFile],
@@ -247,7 +249,7 @@ fn disposition(name: &str, is_shown: bool) -> String {
     )
 }
 
-/// Parses an address; `None` if this service cannot have created the address.
+/// Parses an address; `None` for a text that has not the form of an address of this service.
 fn parse_address((organization, file): &(String, String), query: &str) -> Option<FileAddress> {
     let uuid = |text: &str| format::is_uuid(text).then(|| text.parse().ok()).flatten();
     let parameter = |key: &str| {

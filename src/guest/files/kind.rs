@@ -53,11 +53,13 @@ fn extensions(content_type: &str) -> &'static [&'static str] {
 
 /// Maximum number of characters in a file name.
 const NAME_LENGTH: usize = 200;
-/// Maximum number of characters after the last dot that count as a file extension.
+/// Maximum length of a file extension. Longer text after the last dot of a name is part of the
+/// name.
 const EXTENSION_LENGTH: usize = 5;
 
 /// Returns a file's name with an extension that fits its detected type. Any other extension is
-/// replaced, because the receiver's system chooses a program by the extension.
+/// replaced, because the system of a person who downloads the file chooses a program by the
+/// extension.
 pub(super) fn with_extension(name: &str, content_type: &str) -> String {
     let accepted = extensions(content_type);
     let Some(usual) = accepted.first() else {

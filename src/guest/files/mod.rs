@@ -1,6 +1,6 @@
 //! Files that guests upload in a step, such as passports and permits (rules: pre-check-in#files).
-//! `operations.rs` adds and removes them, `address.rs` serves them, and `sweep.rs` deletes them
-//! after their retention.
+//! `operations.rs` adds and removes files, `address.rs` sends their bytes, and `sweep.rs` deletes
+//! them after their retention.
 
 mod address;
 mod kind;

@@ -39,8 +39,8 @@ struct AddFile {
     /// The stay's token, from the guest's link: it is the credential.
     #[expect(dead_code, reason = "the caller is identified by it")]
     token: String,
-    /// Id of the file's step, a `document_upload` or an `identity_check`; a step that this guest is
-    /// not shown is a 404.
+    /// Id of the file's step, a `document_upload` or an `identity_check`; 404 for a step that this
+    /// guest does not get.
     step_id: Uuid,
     /// The file: JPEG, PNG, WebP, HEIC or PDF by its first bytes, at most 10 MiB. At most 10 files
     /// a step.
@@ -49,9 +49,9 @@ struct AddFile {
     /// Left out: no type.
     #[serde(default)]
     document_type: Option<Text200>,
-    /// A UUID that the sender chooses for this file. If the step has the same file, of the same
-    /// type and with the same UUID, that file is returned and nothing is stored. Left out: every
-    /// request adds a file.
+    /// A UUID that the sender chooses for this file. If the step has the same file, with the same
+    /// document type and the same UUID, that stored file is returned and nothing is stored. Left
+    /// out: every request adds a file.
     #[serde(default)]
     key: Option<Uuid>,
 }
@@ -114,8 +114,8 @@ fn file_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     stay_step.ok_or_else(|| Error::not_found("Step"))
 }
 
-/// Returns a step to which guests upload files, if the guest may save the step. Fails with 403 and
-/// 409 like the operation that saves answers.
+/// Returns a step to which guests upload files, if the guest may save the step. Fails with 403 or
+/// 409 if the guest may not, like the operation that saves answers.
 fn open_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     let stay_step = file_step(precheckin, step)?;
     precheckin.require_open(Some(step))?;
@@ -134,7 +134,7 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
         digest,
     } = input.file;
     let document_type = input.document_type.map(|text| text.0.trim().to_owned());
-    // If the request is a repetition, the same file is already stored. The bytes that just arrived
+    // The same file is stored already if the sender repeats a request. The bytes of this request
     // are then deleted.
     let stored_file = stay_step.stored.files.iter().find(|file| {
         input.key.is_some()

@@ -33,16 +33,16 @@ store::statements! {
     STORED_BYTES = "select cast(coalesce(sum(case when reservation_id = ?2 then size end),
         0) as bigint),
         cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
-    /// Queues a key for removal. No row has this key, so only its bytes are deleted.
+    /// Queues the storage key of bytes for removal. No row of a file has this key.
     QUEUE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2)
         on conflict do nothing";
-    /// Queues the keys of the given files for removal.
+    /// Queues the storage keys of the given files for removal.
     QUEUE_FILES = "insert into file_removal (organization_id, key) select organization_id, key
         from guest_file
         where organization_id = ?1 and id = any(?2) on conflict do nothing";
     /// Deletes the rows of the given files.
     REMOVE_FILES = "delete from guest_file where organization_id = ?1 and id = any(?2)";
-    /// Queues the keys of all files of the given stays for removal.
+    /// Queues the storage keys of all files of the given stays for removal.
     QUEUE_FILES_OF_STAYS = "insert into file_removal (organization_id, key)
         select organization_id, key from guest_file
         where organization_id = ?1 and reservation_id = any(?2) on conflict do nothing";
@@ -77,7 +77,7 @@ pub(crate) struct GuestFile {
     pub(super) document: FileDocument,
 }
 
-/// A file in responses.
+/// A guest's file in a response.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileView {
@@ -203,7 +203,7 @@ pub(super) fn used_upload_bytes(
     })
 }
 
-/// Queues the key of bytes that no row refers to, so that the bytes are deleted.
+/// Queues the storage key of bytes for removal. No row of a file has this key.
 pub(super) fn queue_file_removal(context: &mut Context<'_, '_>, key: String) -> Result<()> {
     context.execute_deferred(&QUEUE_KEY, values![key])?;
     context.wake(REMOVALS);

@@ -1,10 +1,10 @@
 //! Background work that deletes files: files after their retention, bytes whose rows are deleted,
 //! and bytes that have no row.
 //!
-//! One transaction deletes a row and queues its key for removal, so no row lacks its bytes. Any
-//! node deletes the bytes of queued keys. Two nodes may delete the same bytes without harm. A
-//! process that ends while it receives a file leaves bytes without a row and without a queued key.
-//! Once an hour, one node finds these bytes by listing all keys.
+//! One transaction deletes a row and queues its storage key for removal, so no row lacks its bytes.
+//! Any node deletes the bytes of queued keys. Two nodes may delete the same bytes without harm. If
+//! a process ends while it receives a file, the received bytes have neither a row nor a queued key.
+//! Once an hour, one node finds such bytes by listing all keys.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -31,14 +31,14 @@ use crate::records::{Property, RecordKind, Reservation, record_as, records_as};
 
 /// Time between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Maximum time between two checks of a file's retention. Frequent checks are needed, because the
-/// dates of the stay may change.
+/// Maximum time between two checks of whether a file's retention is over. Frequent checks are
+/// needed, because the dates of the stay may change.
 const MAX_CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 /// Number of rows or keys that one transaction processes.
 const BATCH_SIZE: usize = 100;
 /// Maximum number of batches in one sweep. The limit keeps other writes from waiting for long.
 const MAX_BATCHES: usize = 100;
-/// Number of listed keys that one query looks up.
+/// Number of storage keys that one query compares with the rows of files.
 const LOOKUP_SIZE: usize = 500;
 /// Maximum number of concurrent deletions in the storage.
 const MAX_CONCURRENT: usize = 8;
@@ -47,29 +47,30 @@ const LISTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// Minimum age of bytes without a row before they are deleted. The transaction that inserts the row
 /// of younger bytes may not have committed yet.
 const MIN_AGE: SignedDuration = SignedDuration::from_hours(1);
-/// The name of the duty that lists all keys. A duty is periodic work that one node does for all
-/// nodes.
+/// The name of the duty that lists all storage keys. A duty is periodic work that one node does for
+/// all nodes.
 const DUTY: &str = "unnamed_files";
 
 store::statements! {
-    /// Selects files whose retention is due for a check.
+    /// Selects files whose retention must be checked again now.
     DUE = "select f.organization_id, f.id from guest_file f
         join organization o on o.id = f.organization_id
         where f.due_at <= ?1 and o.erased_at is null order by f.due_at limit ?2";
-    /// Selects those of the given files whose check is still due, with their stays.
+    /// Selects, of the given files, those whose retention must still be checked now, with their
+    /// stays.
     DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1
         and id = any(?2) and due_at <= ?3";
-    /// Sets the time of a file's next check.
+    /// Sets the time at which the retention of a file is checked next.
     SET_NEXT_CHECK = "update guest_file set due_at = ?3 where organization_id = ?1 and id = ?2";
-    /// Queues a folder, so that all files in it are deleted.
+    /// Queues a folder of the storage, so that all files in it are deleted.
     QUEUE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2)
         on conflict do nothing";
-    /// Selects files whose next check is after a timestamp, the latest first. The service wrote
-    /// these times while the clock was ahead.
+    /// Selects files whose next retention check is after a timestamp, the latest first. The service
+    /// wrote these times while the clock was ahead.
     LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc
         limit ?2";
-    /// Sets the time of a file's next check to a timestamp, if the stored time is after that
-    /// timestamp.
+    /// Sets the time of a file's next retention check to a timestamp, if the stored time is after
+    /// that timestamp.
     BRING_FORWARD = engine::some_late!("guest_file", "id", "due_at");
     /// Selects queued keys in the order of organization and key, starting after a given
     /// organization and key.
@@ -92,7 +93,7 @@ store::statements! {
 pub struct UploadRetention(pub Duration);
 
 /// Returns the end of the retention of a stay's files: check-out plus `retention`. For a stay
-/// without a flat, check-out is the end of that day in UTC.
+/// without a flat, check-out is the end of the check-out date in UTC.
 fn retention_end(
     reservation: &Reservation,
     property: Option<&Property>,
@@ -132,8 +133,8 @@ pub(crate) fn remove_folder(system: &mut System<'_, '_>, organization: Uuid) -> 
     Ok(())
 }
 
-/// Sweeps once a minute, and removes queued keys as soon as any are queued. Ends when `stop` is
-/// cancelled.
+/// Sweeps once a minute, and also deletes the bytes of queued keys as soon as a transaction queues
+/// keys. Ends when `stop` is cancelled.
 pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
     let keys_queued = service.app_state.wake_signal(REMOVALS);
     let mut ticks = tokio::time::interval(INTERVAL);
@@ -154,15 +155,15 @@ pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
                 );
             }
         };
-        // Cancelling a sweep is safe: started transactions still commit, and the rest is done after
-        // the next start.
+        // Cancelling a sweep is safe: started transactions still commit, and a process that starts
+        // later does the remaining work.
         if stop.run_until_cancelled(work).await.is_none() {
             return;
         }
     }
 }
 
-/// Removes files after their retention, queued bytes, and bytes without a row.
+/// Removes files after their retention, the bytes of queued keys, and bytes without a row.
 pub(crate) async fn sweep(service: &Arc<Service>) {
     log_failure(
         remove_expired(service).await,
@@ -221,7 +222,8 @@ async fn remove_expired(service: &Arc<Service>) -> Result<()> {
     Ok(())
 }
 
-/// Removes those of the given files whose retention is over, and sets the next check of the others.
+/// Removes, of the given files, those whose retention is over. Sets the time of the next check for
+/// the others.
 fn check_retention(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -237,7 +239,7 @@ fn check_retention(
         RaisedRevision::Stream,
     ) {
         Ok(context) => context,
-        // The organization is being erased, which removes its files as well.
+        // The organization is being erased, and the erasure removes its files as well.
         Err(error) if error.kind() == engine::error::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
@@ -313,7 +315,8 @@ async fn remove_queued(service: &Arc<Service>) -> Result<()> {
             }
         }
         if !deleted.is_empty() {
-            // Several nodes may remove the same keys. In sorted order they cannot deadlock.
+            // Several nodes may dequeue the same keys. Because each node dequeues in sorted order,
+            // the nodes cannot deadlock.
             deleted.sort();
             service
                 .store
@@ -347,7 +350,7 @@ async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
     uploads.files.delete(key).await.map_err(Error::unavailable)
 }
 
-/// Deletes bytes that have no row, once an hour, on the node that claims the duty.
+/// Deletes bytes that have no row. One node claims this duty and does it, once an hour.
 async fn remove_without_row(service: &Arc<Service>) -> Result<()> {
     let Some(uploads) = service.app_state.extension::<Uploads>() else {
         return Ok(());
@@ -366,7 +369,8 @@ async fn remove_without_row(service: &Arc<Service>) -> Result<()> {
         return Ok(());
     }
     let oldest = now.checked_sub(MIN_AGE).unwrap_or(Timestamp::MIN);
-    // This service did not create a key in another form, so the bytes of that key are not deleted.
+    // This service creates only keys that contain their creation time. A key without such a time
+    // belongs to other software, so its bytes are not deleted.
     let is_old = move |key: &str| created_at(key).is_some_and(|created| created <= oldest);
     uploads
         .files
