@@ -39,15 +39,15 @@ const SIGNS: [(&str, &str); 6] = [
     ("JPY", "¥"),
 ];
 
-/// The regions in which CLDR bases English on the formats of the United States. CLDR also returns
-/// these formats for a region that it does not know. [`is_known_english`] needs the list to tell
-/// the two cases apart: English in an unknown region gets the international formats (`en-001`).
+/// The English-speaking regions for which CLDR uses the formats of the United States. CLDR also
+/// returns these formats for a region that it does not know. [`is_known_english`] needs the list to
+/// tell the two cases apart: English in an unknown region gets the international formats
+/// (`en-001`).
 const OWN_ENGLISH: [&str; 13] = [
     "AE", "AS", "BI", "CA", "GU", "JP", "MH", "MP", "PH", "PR", "UM", "US", "VI",
 ];
 
-/// A cache of the formats that were used last, by locale. The formats of one locale need a few
-/// kilobytes.
+/// A cache of the formats of the last used locales. The formats of one locale need a few kilobytes.
 static DATES: LazyLock<Cache<String, Arc<DateFormats>>> = LazyLock::new(|| Cache::new(64));
 
 /// The formats of dates and numbers in one language and region.
@@ -79,7 +79,7 @@ impl Patterns {
     fn load(locale: &str) -> Option<Self> {
         let locale = &Locale::try_from_str(locale).ok()?;
         // Amounts in English have the same number format in every region. Otherwise a reader would
-        // take `¥5.000`, the format of some regions, for five yen.
+        // take `¥5.000`, which means five thousand yen in some regions, for five yen.
         let of_numbers = if locale.id.language.as_str() == ENGLISH {
             &Locale::try_from_str(ENGLISH).ok()?
         } else {
@@ -104,7 +104,7 @@ impl Patterns {
     }
 }
 
-/// A formatted date, and the byte range of the day of the month in its text.
+/// A formatted date, and the byte range of its day of the month.
 #[derive(Debug, Default)]
 struct WrittenDay {
     text: String,
@@ -119,8 +119,9 @@ impl WrittenDay {
         written
     }
 
-    /// Writes the range from this day to another day of the same month, such as `15–19 December`. A
-    /// sign after the day of the month is written after both numbers: `15.–19. Dezember`.
+    /// Writes the range from this day to another day of the same month, such as `15–19 December`.
+    /// If the language puts a sign after the day of the month, both numbers get the sign: `15.–19.
+    /// Dezember`.
     fn through(&self, last: &Self) -> String {
         let (before, after) = (
             &self.text[..self.number.start],
@@ -180,8 +181,8 @@ pub fn in_language(tag: &str) -> Arc<DateFormats> {
 
 /// Returns the language tag whose region decides how dates are written (rules:
 /// stays#dates-and-times). English without a region gets the region of the browser's English, or
-/// else the region of the flat's country. `accepted` are the languages of the browser, the most
-/// wanted first.
+/// else the region of the flat's country. `accepted` are the languages of the browser in the order
+/// of preference.
 #[must_use]
 pub fn regional(tag: &str, accepted: &[String], country: Option<&str>) -> String {
     if tag != ENGLISH {
@@ -233,7 +234,7 @@ fn is_counted_to_12(region: &str) -> bool {
 }
 
 /// Replaces the narrow blanks in a formatted text by plain blanks. Some wallets and consoles draw
-/// narrow blanks as boxes, and people search for dates with plain blanks.
+/// narrow blanks as boxes, and people type plain blanks when they search for a date.
 fn plain(written: &str) -> String {
     const DASH: &str = "\u{2009}–\u{2009}";
     let is_digit = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_digit());
@@ -559,7 +560,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every day of a year can be formatted, and different days are formatted differently.
+        /// Property test: every day of a year can be formatted, and different days get different
+        /// texts.
         #[test]
         fn different_days_are_formatted_differently(
             place in 0..TAGS.len(),

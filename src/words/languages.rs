@@ -1,7 +1,7 @@
 //! The names of languages, each in the language itself, by language tag.
 
-/// The name of each language in the language itself, for the page's choice of languages. The names
-/// are those of CLDR.
+/// The name of each language in the language itself. The guest's page offers these names in its
+/// choice of languages. The names are those of CLDR.
 const OWN_NAMES: [(&str, &str); 50] = [
     ("ar", "العربية"),
     ("bg", "Български"),
@@ -55,7 +55,7 @@ const OWN_NAMES: [(&str, &str); 50] = [
     ("uk", "Українська"),
 ];
 
-/// Names of regional and script variants of languages. A variant that is not in this list has the
+/// Names of variants of languages by region or script. A variant that is not in this list has the
 /// name of its language.
 const OWN_NAMES_OF_REGIONS: [(&str, &str); 7] = [
     ("en-GB", "English (UK)"),

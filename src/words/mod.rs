@@ -27,7 +27,8 @@ pub fn in_language(tag: &str) -> (&'static Words, &'static str) {
     (table(language), language)
 }
 
-/// Returns the language of the built-in texts that fits a language tag; `None` if no language fits.
+/// Returns the language of the built-in texts that fits a language tag; `None` if the texts exist
+/// in no fitting language.
 #[must_use]
 pub fn language_of(tag: &str) -> Option<&'static str> {
     // The exact comparison is fast, and most pages are in one of the languages of the built-in
@@ -58,7 +59,7 @@ pub const fn step_title(words: &Words, step_type: StepType) -> &'static str {
 }
 
 /// Returns a sentence about what happens in a step that the host or another service carries out.
-/// Returns `None` for a step in which the guest only fills in this page.
+/// Returns `None` for a step that the guest completes on the page alone.
 #[must_use]
 pub const fn what_happens(words: &Words, step_type: StepType) -> Option<&'static str> {
     Some(match step_type {
@@ -86,7 +87,7 @@ pub const fn yes_or_no(words: &Words, answer: YesNo) -> &'static str {
     }
 }
 
-/// Returns the title of a tile.
+/// Returns the title of a quick-access tile of the guest's page.
 #[must_use]
 pub const fn tile_title(words: &Words, tile: Tile) -> &'static str {
     match tile {

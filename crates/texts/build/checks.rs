@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{categories, pattern};
 
-/// Returns the faults of a file of texts that can be found without comparing it to other files.
+/// Returns the faults of a file of texts that are visible without a comparison with other files.
 pub fn faults(file: &TextFile) -> Vec<String> {
     let mut problems = Vec::new();
     let known = categories(&file.language).unwrap_or_default();
@@ -76,8 +76,8 @@ pub fn differences(english: &TextFile, file: &TextFile) -> Vec<String> {
 }
 
 /// Returns the problems of files of labels: labels and hints that only some languages have,
-/// placeholders, and unknown attributes. English may lack a label or a hint, because a label can be
-/// derived from the name and a hint from the schema.
+/// placeholders, and unknown attributes. English may lack a label or a hint: a label can be derived
+/// from the field's name, and a hint from the schema's description.
 pub fn missing_labels(files: &[&TextFile]) -> Vec<String> {
     let others = || files.iter().filter(|file| file.language != "en");
     let ids: BTreeSet<&String> = files.iter().flat_map(|file| file.texts.keys()).collect();

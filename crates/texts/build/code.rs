@@ -69,8 +69,8 @@ fn languages(files: &[&TextFile]) -> String {
     )
 }
 
-/// Returns the `match` that selects the static of a language. For an unknown language it selects
-/// English.
+/// Returns the code of a `match` that selects the `static` with the texts of a language. For an
+/// unknown language the code selects English.
 fn choice(files: &[&TextFile]) -> String {
     let mut code = String::from("match language {");
     for file in &files[1..] {
@@ -114,7 +114,7 @@ fn comment(text: &str) -> String {
     }
 }
 
-/// Returns the code of the static that contains the texts of a language.
+/// Returns the code of the `static` item that contains the texts of a language.
 fn texts(title: &str, stem: &str, file: &TextFile, english: &TextFile) -> String {
     let mut code = format!(
         "static {}: {title} = {title} {{\n",

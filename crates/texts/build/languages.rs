@@ -1,7 +1,7 @@
 //! The languages, and the plural categories of each.
 
-/// The plural categories of a language, each with a Rust pattern for the numbers that belong to it.
-/// Numbers that match no pattern belong to `other`.
+/// The plural categories of a language. Each category has a Rust pattern for the numbers that
+/// belong to the category. Numbers that match no pattern belong to `other`.
 type Categories = &'static [(&'static str, &'static str)];
 
 /// The languages with a folder in `texts/`, English first. The categories are those of [CLDR] for
@@ -44,8 +44,8 @@ pub fn categories(language: &str) -> Option<Categories> {
         .map(|(_, categories)| *categories)
 }
 
-/// Returns the Rust pattern for the numbers to which a form applies. Returns `None` if the form is
-/// a category that the language does not have.
+/// Returns the Rust pattern for the numbers to which the form of a template applies. Returns `None`
+/// if the form is a category that the language does not have.
 pub fn pattern<'f>(form: &'f str, known: &[(&str, &'f str)]) -> Option<&'f str> {
     if form == "other" {
         return Some("_");

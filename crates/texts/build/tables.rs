@@ -16,14 +16,14 @@ const FOR_MEMBERS: &[(&str, &str)] = &[
 ];
 const LABELS: &[&str] = &["fields", "values"];
 
-/// A generated file with Rust code.
+/// A generated file with the Rust code of one table of texts.
 pub struct Table {
     pub file: String,
     pub code: String,
 }
 
-/// Compiles the files into tables. If there are problems, returns all of them, each with its file
-/// and its text.
+/// Compiles the files into tables. If there are problems, returns all of them, each with the file
+/// and the text that it concerns.
 pub fn compile(files: &[TextFile]) -> Result<Vec<Table>, Vec<String>> {
     let mut problems = misplaced(files);
     let mut tables = Vec::new();
@@ -71,7 +71,8 @@ fn named<'f>(files: &'f [TextFile], name: &str) -> Option<(&'f TextFile, Vec<&'f
     Some((file("en")?, all.collect()))
 }
 
-/// Returns a problem for each missing file, and for each file that belongs to no table.
+/// Returns a problem for each missing file of a language, and for each file that belongs to no
+/// table.
 fn misplaced(files: &[TextFile]) -> Vec<String> {
     let names = |tables: &[(&'static str, &str)]| -> Vec<&str> {
         tables.iter().map(|(name, _)| *name).collect()

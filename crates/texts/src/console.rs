@@ -22,7 +22,8 @@ impl ConsoleCalendarsWords {
 }
 
 impl ConsoleFrameWords {
-    /// Joins a label and a text by the colon of the language, which may have a space before it.
+    /// Joins a label and a text by a colon as the language writes it: in French, with a space
+    /// before the colon.
     #[must_use]
     pub fn labelled(&self, label: &str, text: &str) -> String {
         format!("{label}{} {text}", self.colon)
@@ -30,9 +31,9 @@ impl ConsoleFrameWords {
 }
 
 impl ConsoleStaysWords {
-    /// Returns the sentence for the rule that decided whether a guest sees an item. The sentence
-    /// has placeholders, such as the number of nights. Returns `None` for an unknown key; the
-    /// caller then shows the message of the interface.
+    /// Returns the sentence for the rule that decided whether a guest sees a step or manual. The
+    /// sentence has placeholders, such as the number of nights. Returns `None` for an unknown key;
+    /// the caller then shows the message of the interface.
     #[must_use]
     pub fn reason(&self, key: &str) -> Option<&'static str> {
         Some(match key {
@@ -70,8 +71,8 @@ impl ConsoleStaysWords {
         })
     }
 
-    /// Returns the sentence about the change that would make a hidden item visible. `key` is the
-    /// rule that hides the item. The sentence has placeholders for the field to change and for the
+    /// Returns the sentence about the change that would make a hidden step or manual visible. `key`
+    /// is the rule that hides it. The sentence has placeholders for the field to change and for the
     /// value that the field needs.
     #[must_use]
     pub fn change(&self, key: &str) -> &'static str {

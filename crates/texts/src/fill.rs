@@ -18,8 +18,8 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Splits a text at its first placeholder. Returns the text before the placeholder, its name, and
-/// the text after it.
+/// Splits a text at its first placeholder. Returns the text before the placeholder, the name of the
+/// placeholder, and the text after it.
 fn next_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('{')?;
     let (name, behind) = rest.split_once('}')?;

@@ -1,10 +1,10 @@
-//! The product's own texts: static tables, which the build generates from the Fluent files in
-//! `texts/`.
+//! The built-in texts of this service: static tables, which the build generates from the Fluent
+//! files in `texts/`.
 //!
-//! Each folder of `texts/` has the texts of one language. Each file is one table, which must have
-//! the same texts in every language; otherwise the build fails. A text is a template with
-//! placeholders in braces, filled by [`fill`], or a [`Plural`]. Callers format dates, times,
-//! amounts and sizes for the language before they fill them in.
+//! Each folder of `texts/` has the texts of one language. The files with the same name in all
+//! folders make one table, and must have the same texts; otherwise the build fails. A text is a
+//! template with placeholders in braces, filled by [`fill`], or a [`Plural`]. Callers format dates,
+//! times, amounts and sizes in the language before they fill them into a template.
 //!
 //! This crate depends on no other crate.
 
@@ -24,11 +24,13 @@ pub use plural::Plural;
 /// A message to the user: a heading, and a sentence that explains it or names the next action.
 pub type Notice = (&'static str, &'static str);
 
-/// The label of a field or of a value, which is found by the name that the interface uses.
+/// The label of a field or of a value. It is found by the name that the field or value has in the
+/// interface.
 #[derive(Debug)]
 pub struct Label {
-    /// The label. `None` in English if the label is derived from the name.
+    /// The label. `None` in English if the label is derived from the field's name.
     pub text: Option<&'static str>,
-    /// The help text. `None` in English if the schema's description is the help text.
+    /// The help text below the field. `None` in English if the description in the schema is the
+    /// help text.
     pub hint: Option<&'static str>,
 }

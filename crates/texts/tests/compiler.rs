@@ -188,7 +188,7 @@ fn a_form_is_of_the_plurals_of_its_language() {
     );
 }
 
-/// The French category `one` contains 0.
+/// The French category `one` contains 0, so two forms match 0 in this text.
 #[test]
 fn an_exact_number_wins_over_a_category_above_it() {
     let source = "nights = { $n ->\n    [one] little\n    [0] none\n   *[other] some\n}\n";
@@ -238,8 +238,8 @@ fn files_and_languages_belong_together() {
     );
 }
 
-/// If a file was copied from another language by mistake, most texts of the two languages are
-/// equal.
+/// If a file is a copy of the file of another language by mistake, most texts of the two languages
+/// are equal.
 #[test]
 fn no_two_languages_share_most_texts() {
     let files = files();
@@ -282,8 +282,8 @@ fn arabic_and_hebrew_texts_use_their_scripts() {
     }
 }
 
-/// A text of one word may be the same in English and another language. A text of several words may
-/// not.
+/// A text of one word may be the same in English and another language. A text of several words must
+/// differ.
 #[test]
 fn sentences_for_members_are_translated() {
     let files = files();
