@@ -22,7 +22,7 @@ pub type Catalog = Result<Vec<TextFile>, Vec<String>>;
 /// A file with texts in one language.
 #[derive(Debug)]
 pub struct TextFile {
-    /// The folder that contains the file.
+    /// The language of the texts, which is the name of the file's folder.
     pub language: String,
     /// The file's name without its extension.
     pub name: String,
