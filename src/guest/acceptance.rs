@@ -47,7 +47,7 @@ pub struct Acceptance {
 }
 
 /// The acceptance of an agreement as it is stored: the proof, and the language of the values in the
-/// text.
+/// text, such as dates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredAcceptance {

@@ -120,7 +120,8 @@ pub(crate) struct Reason {
     pub key: &'static str,
     /// The reason as a sentence, for people.
     pub message: String,
-    /// Values of the stay and of the rule that led to the decision; absent if the key is enough.
+    /// Values of the stay and of the rule that led to the decision; absent if `key` alone explains
+    /// the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,
 }
@@ -398,8 +399,8 @@ impl TextsOfGuest {
         Values::of(stay, &self.custom, &self.language, false)
     }
 
-    /// Returns the texts of these fields that are hidden from the guest, because a placeholder in
-    /// them has no value.
+    /// Returns, of the texts that `fields` link, those that the guest does not get, because a
+    /// placeholder in them has no value.
     fn hidden<const N: usize>(
         &self,
         values: &Values<'_>,

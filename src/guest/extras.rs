@@ -39,7 +39,7 @@ store::statements! {
         on conflict (organization_id, reservation_id) do update
         set changed_at = excluded.changed_at, due_at = excluded.due_at,
         doc = excluded.doc";
-    /// Deletes the carts of stays.
+    /// Deletes the carts of the given stays.
     EMPTY = "delete from guest_cart where organization_id = ?1 and reservation_id = any(?2)";
 }
 

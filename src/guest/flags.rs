@@ -112,8 +112,8 @@ fn question_and_answer(question: &QuestionView) -> String {
     format!("“{text}”: {}", answers.join(", "))
 }
 
-/// Returns the flags that a submission raises: those of the answers, and those of guests who are
-/// under age on the check-in date.
+/// Returns the flags that a submission raises: those for answers, and those for guests who are
+/// below the minimum age on the check-in date.
 pub(super) fn raised_flags(steps: &[StepOfStay], check_in: Date) -> Vec<StoredFlag> {
     let dates: Vec<Date> = steps.iter().flat_map(birth_dates).collect();
     let of_step = |stay_step: &StepOfStay| {
@@ -156,7 +156,7 @@ fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<StoredFlag> {
     }
 }
 
-/// Returns the age below which a guest is flagged by an identity check.
+/// Returns the age below which an identity check flags a guest.
 fn minimum_age(step: &Step) -> Option<u32> {
     let settings = &step.write_only;
     precheck::flagged_below(

@@ -21,7 +21,7 @@ use crate::events::{self, Event};
 use crate::portals::Portal;
 use crate::records::{RecordKind, TaskStatus, add_record, records_as};
 
-/// Lists the issues that the caller's guest reported.
+/// Lists the issues that the guest of the caller's stay reported.
 pub(crate) const LIST_OWN_ISSUES: OperationName<Vec<GuestIssue>> =
     OperationName::new("listOwnIssues");
 
@@ -168,7 +168,7 @@ fn report(context: &mut Context<'_, '_>, input: ReportIssue) -> Result<ReportedI
     Ok(ReportedIssue { id })
 }
 
-/// Builds the task of an issue.
+/// Builds the task that an issue becomes.
 fn task(property: Uuid, reservation: Uuid, text: &str) -> Object {
     let Value::Object(task) = json!({
         "propertyId": property,

@@ -5,7 +5,7 @@ use engine::language::LanguageReader;
 use crate::words::LANGUAGES;
 
 /// Returns the first accepted language in which the page has texts: a language of the organization,
-/// or a language of the product's own texts.
+/// or a language of the built-in texts.
 #[must_use]
 pub fn best_language<'t>(
     accepted: impl IntoIterator<Item = &'t str>,

@@ -58,7 +58,7 @@ pub struct ManualView {
     pub description: Option<String>,
     /// Description as safe HTML.
     pub description_html: Option<String>,
-    /// Cover icon, by its Lucide name.
+    /// Name of the cover icon in the Lucide icon set.
     pub icon_name: Option<String>,
     /// Cover image; null if the cover is an icon.
     pub image_url: Option<String>,

@@ -41,7 +41,7 @@ impl StayStage {
     }
 }
 
-/// The data of a step that the rules of open steps depend on.
+/// The data of a step by which the service decides whether the step is open.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenStepInput {
     pub id: Uuid,

@@ -39,7 +39,7 @@ use crate::records::{RecordKind, get_record};
 
 /// Saves a guest's answers to a step.
 pub(crate) const SAVE_STEP_ANSWERS: OperationName<StepView> = OperationName::new("saveStepAnswers");
-/// Lists the messages that the caller's guest wrote.
+/// Lists the messages that the guest of the caller's stay wrote.
 pub(crate) const LIST_OWN_MESSAGES: OperationName<Vec<Message>> =
     OperationName::new("listOwnMessages");
 
@@ -79,8 +79,9 @@ struct GetStay {
     /// else English.
     #[serde(default)]
     language: Option<Language>,
-    /// Another time to preview the stay at; needs `Authorization` with a credential of the
-    /// organization, unless the token is a preview's. Left out: now, or the preview's time.
+    /// Time for which the stay is shown, for a preview. Needs `Authorization` with a credential of
+    /// the organization, unless the token belongs to a preview. Left out: now, or the time of the
+    /// preview.
     #[serde(default)]
     at: Option<Moment>,
 }
@@ -112,7 +113,8 @@ struct SaveAnswers {
     #[serde(default)]
     is_change: Option<bool>,
     /// SHA-256 of the agreement text that the guest read, in hexadecimal digits. If the text has
-    /// changed, accepting is 409, `details.key` `agreement.text_changed`. Left out: not compared.
+    /// changed since then, the request fails with 409 and `details.key` is
+    /// `agreement.text_changed`. Left out: the texts are not compared.
     #[serde(default)]
     #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     shown_text_sha256: Option<String>,

@@ -116,7 +116,7 @@ pub(crate) struct PassView {
 /// A door code of a stay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct DoorCode {
-    /// The name of the code's record.
+    /// Name of the door code, from the record of the code.
     pub name: String,
     /// The code to type at the door.
     pub code: String,

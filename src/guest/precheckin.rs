@@ -590,8 +590,8 @@ struct ReviewInput {
     is_waiting: bool,
     /// Whether the portal has manual review switched on.
     is_reviewed: bool,
-    /// Whether a step has a type that can flag a submission. If no step has one, manual review
-    /// applies to every submission.
+    /// Whether a step has a type that can flag a submission. If no step has such a type, manual
+    /// review applies to every submission.
     has_reviewable: bool,
     is_flagged: bool,
 }

@@ -111,8 +111,8 @@ struct CreatePreview {
     /// else English.
     #[serde(default)]
     language: Option<Language>,
-    /// Moment that the page shows; a made-up guest arrives on that day. Null or left out: the time
-    /// of viewing.
+    /// Time for which the page is shown; a made-up guest arrives on that day. Null or left out: the
+    /// time at which someone opens the preview.
     #[serde(default)]
     at: Option<Moment>,
     /// Whether inactive steps, manuals and offers are shown too, marked as inactive; default
@@ -149,7 +149,7 @@ pub(crate) struct PreviewLink {
 pub struct PreviewView {
     /// Time at which the link expires.
     pub expires_at: Moment,
-    /// The time that the preview shows.
+    /// Time for which the preview shows the page.
     pub at: Moment,
     /// Whether inactive steps, manuals and offers are shown.
     pub is_inactive_included: bool,
@@ -193,7 +193,7 @@ struct StoredPreview {
     check_in: Date,
     /// The requested language of the page.
     language: Option<String>,
-    /// The requested time that the page shows.
+    /// The requested time for which the page is shown.
     at: Option<Moment>,
     /// Whether the preview shows inactive steps, manuals and offers.
     is_inactive_included: bool,

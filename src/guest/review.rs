@@ -221,16 +221,17 @@ pub(crate) struct ReviewedStep {
     /// The accepted text and its recorded proof, for an accepted agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<AcceptanceView>,
-    /// Files handed in, for document uploads and identity checks, each with an address valid for 10
-    /// minutes.
+    /// Files that the guest uploaded in a document upload or an identity check, each with an
+    /// address that is valid for 10 minutes. Absent for other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<AddressedFile>>,
-    /// Progress reported by the system that carries the step out, if any.
+    /// Progress that another system reported, if that system carries the step out and has sent a
+    /// report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ReviewedProgress>,
 }
 
-/// Status of a step in the system that carries it out; the link for the guest is left out.
+/// Progress of a step that another system carries out. It does not contain the link for the guest.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReviewedProgress {

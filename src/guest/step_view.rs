@@ -138,7 +138,7 @@ pub struct QuestionView {
     pub kind: QuestionKind,
     /// Question text.
     pub text: Option<String>,
-    /// Whether the step is incomplete without an answer.
+    /// Whether the step is incomplete without an answer to this question.
     pub is_required: bool,
     /// Answer options.
     pub options: Vec<OptionView>,

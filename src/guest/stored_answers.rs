@@ -68,7 +68,7 @@ pub(super) struct StoredAnswers {
     pub files: Vec<GuestFile>,
     /// The last report of another system about the step; `None` without a report.
     pub report: Option<ProgressReport>,
-    /// The time of the last report.
+    /// The time of the last report of another system.
     pub reported_at: Option<Moment>,
 }
 

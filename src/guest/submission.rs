@@ -67,11 +67,12 @@ struct SubmittedStep {
     /// Time and text hash of the acceptance, for an accepted agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
     acceptance: Option<Acceptance>,
-    /// Progress reported by the system that carries the step out, if any.
+    /// Progress that another system reported, if that system carries the step out and has sent a
+    /// report.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
-    /// Files handed in, for document uploads and identity checks, each with an address valid for 10
-    /// minutes.
+    /// Files that the guest uploaded in a document upload or an identity check, each with an
+    /// address that is valid for 10 minutes. Absent for other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<Vec<AddressedFile>>,
     settings: StepSettings,

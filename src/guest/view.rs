@@ -195,7 +195,7 @@ pub struct OfferView {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PrecheckinView {
-    /// Whether pre-check-in is enabled.
+    /// Whether the portal has pre-check-in enabled and the stay is not cancelled.
     pub is_enabled: bool,
     /// Status of the guest's pre-check-in.
     pub status: PrecheckinStatus,

@@ -69,7 +69,7 @@ pub enum ReportedStatus {
 pub struct Charge {
     pub id: Uuid,
     pub reservation_id: Uuid,
-    /// Id of the step that the charge comes from.
+    /// Id of the step for which the guest is charged.
     pub step_id: Uuid,
     pub kind: ChargeKind,
     /// Id of the fee product; null unless the kind is `fee`.
@@ -78,7 +78,7 @@ pub struct Charge {
     pub damage_waiver_id: Option<Uuid>,
     /// Amount in the minor unit of the currency.
     pub amount_cents: u64,
-    /// ISO 4217 code.
+    /// ISO 4217 code of the currency.
     pub currency: String,
     /// Id of the payment account through which the amount is charged. Null if no account was
     /// active.
@@ -124,8 +124,8 @@ pub(super) enum ChargeNoticeKind {
 }
 
 impl StoredCharge {
-    /// Returns the next notice and the time at which it is due. A notice that was sent is not
-    /// returned again.
+    /// Returns the next notice to the platform about the charge, and the time at which the notice
+    /// is due. A notice that was sent is not returned again.
     pub(super) fn next_notice(&self) -> Option<(ChargeNoticeKind, Moment)> {
         let charge = &self.charge;
         match charge.status {

@@ -1,4 +1,5 @@
-//! The operations that list charges, and the operation with which the platform reports an outcome.
+//! The operations that list charges, and the operation with which the platform reports the outcome
+//! of a charge.
 
 use engine::access::Permission;
 use engine::context::Context;

@@ -68,7 +68,7 @@ struct OneFile {
     file_id: Uuid,
 }
 
-/// Success.
+/// Confirmation that the file is removed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(example = json!({ "success": true }))]
 struct FileSuccess {

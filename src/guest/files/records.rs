@@ -1,5 +1,5 @@
 //! The database rows of files that guests upload. The transaction that deletes a row also queues
-//! the key of its bytes. `sweep.rs` then deletes the bytes from the storage.
+//! the storage key of the file's bytes. `sweep.rs` then deletes the bytes from the storage.
 
 use std::collections::HashMap;
 
@@ -62,7 +62,7 @@ pub(super) struct FileDocument {
     pub content_type: String,
     pub size: u64,
     pub document_type: Option<String>,
-    /// The SHA-256 of the bytes, in base64.
+    /// The SHA-256 of the file's bytes, in base64.
     pub digest: Option<String>,
     /// The UUID that the sender chose for the file, by which a repeated upload is recognized.
     pub form_key: Option<Uuid>,
@@ -116,7 +116,7 @@ impl GuestFile {
         self.document.document_type.as_deref()
     }
 
-    /// Returns the file in the form of responses.
+    /// Returns the file as responses show it.
     pub(crate) fn view(&self) -> FileView {
         let FileDocument {
             name,
