@@ -421,7 +421,7 @@ impl TextsOfGuest {
 }
 
 /// Returns the ids of a manual's texts, each with its placement. If the manual shows a custom
-/// field, its description comes from that field, so the id of the description is `None`.
+/// field, the description is the value of that field, so the id of the description is `None`.
 fn texts_of(manual: &WrittenManual) -> [(TextPlacement, Option<Uuid>); 2] {
     let is_text = manual.display_mode == DisplayMode::MultiLingualText;
     [

@@ -97,7 +97,7 @@ pub struct WifiView {
     pub password: Option<String>,
 }
 
-/// A manual that is hidden only because its time has not come.
+/// A manual that is hidden only because it becomes visible later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpcomingView {

@@ -113,8 +113,8 @@ fn stayed_before(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the end of a stay; `None` if the stay has ended. Reads the flat only if its time zone
-/// matters.
+/// Returns the end of a stay; `None` if the stay has ended. Reads the flat only if the time zone of
+/// the flat decides whether the stay has ended.
 fn end(context: &mut Context<'_, '_>, row: &Row, now: Timestamp) -> Result<Option<Timestamp>> {
     let Json(stay): Json<Reservation> = row.get(0)?;
     if is_over_everywhere(stay.check_out, now) {

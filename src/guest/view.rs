@@ -256,7 +256,8 @@ pub(super) fn view(
     Ok(view_of(stay, setup, precheckin, guest_state, languages, at))
 }
 
-/// Builds the guest's view of a stay from data that is already read. Previews use it as well.
+/// Builds the guest's view of a stay from data that is already read. Previews use this function as
+/// well.
 pub(super) fn view_of(
     stay: Stay,
     setup: &GuestSetup,
