@@ -3,8 +3,8 @@
 //!
 //! Two checks find faults. The page first checks whether required values are missing. If none is
 //! missing, it calls the operation, which checks the values that the guest typed. So a refusal by
-//! the page names no invalid values, and a refusal by the operation may name no missing ones. The
-//! functions of this module find the faults of the other check.
+//! the page names no invalid values, and a refusal by the operation need not name the missing
+//! values. The functions of this module find the faults of the other check.
 //!
 //! The operation accepts any value for a detail that the step does not require, such as a phone
 //! number. So only the page checks such details.
@@ -18,8 +18,9 @@ use super::page_stay::PageStay;
 use crate::guest::StepView;
 use crate::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
 
-/// Returns the faults that the operation would find in the details of guests. The page calls this
-/// function if it has refused the form because values are missing.
+/// Returns the faults that the operation would find in the values typed for guests, such as an
+/// invalid e-mail address. The page calls this function if it has refused the form because values
+/// are missing.
 #[must_use]
 pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> Vec<FieldFault> {
     let is_other = match GuestPart::asked_in(step.step_type) {

@@ -13,7 +13,8 @@ use crate::words::fill;
 /// An answer with its label, as the page shows them.
 pub struct LabelledAnswer<'v> {
     pub label: String,
-    /// The language of the label if the host wrote the label; `None` for a label of the product.
+    /// The language of the label if the host wrote the label; `None` if the label is a built-in
+    /// text.
     pub label_language: Option<TextLanguage<'v>>,
     pub value: String,
     /// The language of the value if the host wrote the value; `None` for a value that the guest
@@ -22,7 +23,7 @@ pub struct LabelledAnswer<'v> {
 }
 
 impl LabelledAnswer<'static> {
-    /// Returns an answer whose label and value are not texts of the host.
+    /// Returns an answer whose label and value were not written by the host.
     fn plain(label: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -151,7 +152,7 @@ fn consent(answers: &Map<String, Value>, page_stay: &PageStay) -> Vec<LabelledAn
 }
 
 /// Returns a sentence that says when the guest accepted an agreement. Returns `None` if the text of
-/// the agreement has changed since, because the guest must accept the new text.
+/// the agreement has changed since then, because the guest must accept the new text.
 #[must_use]
 pub fn accepted(step: &StepView, page_stay: &PageStay) -> Option<String> {
     if step.is_text_changed {
@@ -207,8 +208,8 @@ fn deposit<'v>(
         .collect()
 }
 
-/// Returns the choices for a deposit. Each choice has its form value, its label, and notes on its
-/// consequences.
+/// Returns the options of a damage deposit: pay the deposit, buy a waiver, or neither. Each option
+/// has its form value, its label, and notes on its consequences.
 #[must_use]
 pub fn offered(step: &StepView, page_stay: &PageStay) -> Vec<(String, String, Vec<String>)> {
     let Some(deposit) = &step.deposit else {
@@ -303,8 +304,8 @@ fn answer<'v>(question: &'v QuestionView, page_stay: &PageStay) -> LabelledAnswe
     }
 }
 
-/// Returns the names of the chosen options. Also returns the language of the names if all names
-/// have the same language.
+/// Returns the names of the options that the guest chose for a question. Also returns the language
+/// of the names if all names have the same language.
 fn names<'v>(question: &'v QuestionView, chosen: &[&str]) -> (String, Option<TextLanguage<'v>>) {
     let options = question
         .options

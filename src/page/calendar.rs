@@ -12,8 +12,8 @@ use uuid::Uuid;
 /// Maximum length of a line in octets, without its line end (RFC 5545, 3.1).
 const LINE: usize = 75;
 
-/// Maximum number of clock changes in a file. A zone with two changes a year reaches it in ten
-/// years.
+/// Maximum number of clock changes in a file. In a zone with two changes a year, this is enough for
+/// a stay of ten years.
 const CHANGES: usize = 20;
 
 /// The data from which the calendar event is written.
@@ -34,7 +34,8 @@ pub struct CalendarEvent<'e> {
     pub status: EventStatus,
     pub summary: &'e str,
     pub description: &'e str,
-    /// The postal address of the flat, for people. Calendar programs use `coordinates`.
+    /// The postal address of the flat, which calendar programs only display. They find the place by
+    /// `coordinates`.
     pub location: Option<&'e str>,
     /// The latitude and longitude of the flat, in degrees.
     pub coordinates: Option<(f64, f64)>,
@@ -60,8 +61,9 @@ impl EventStatus {
     }
 }
 
-/// Returns the link that adds an event to Google Calendar. Times are local times of the zone that
-/// the link names. If an hour of check-in or check-out is unknown, the event lasts whole days.
+/// Returns the link that adds an event to Google Calendar. The link contains local times and the
+/// name of the flat's time zone. If an hour of check-in or check-out is unknown, the event lasts
+/// whole days.
 #[must_use]
 pub fn google(event: &CalendarEvent<'_>) -> String {
     let last_day = event.check_out.0.max(event.check_in.0);
@@ -164,8 +166,8 @@ fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> 
     let mut lines = vec!["BEGIN:VTIMEZONE".to_owned(), format!("TZID:{name}")];
     let in_force = zone.preceding(from + 1.second()).next();
     if in_force.is_none() {
-        // The rule at the beginning of the period. If the clock does not change in the period, the
-        // file has no other rule.
+        // The rule at the beginning of the period. If the clock does not change in the period, this
+        // is the only rule in the file.
         let info = zone.to_offset_info(from);
         lines.extend(observance(
             "STANDARD",

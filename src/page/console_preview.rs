@@ -15,8 +15,8 @@ use crate::translations::ENGLISH;
 /// Renders the guest's entry page from a guest view. The response headers allow pages of this
 /// service to show the page in a frame.
 pub fn render(mut view: Arc<GuestView>, now: Timestamp) -> Response {
-    // The console page around the frame has the form that selects the preview's time. So this page
-    // shows no such form.
+    // The page that contains the frame already has the form that sets the time of the preview. So
+    // the page in the frame has no such form.
     let preview = Arc::make_mut(&mut view).preview.take();
     let now = preview.map_or(now, |preview| preview.at.0);
     let tag = view

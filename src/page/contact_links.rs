@@ -52,7 +52,7 @@ impl FlatPosition {
         )
     }
 
-    /// Returns a map link to the flat.
+    /// Returns a link that shows the flat on a map.
     #[must_use]
     pub fn map(&self) -> String {
         link(
@@ -70,7 +70,7 @@ impl FlatPosition {
         )
     }
 
-    /// Returns a map link to parking near the flat.
+    /// Returns a link that shows car parks near the flat on a map.
     #[must_use]
     pub fn parking(&self) -> String {
         link(
@@ -79,7 +79,7 @@ impl FlatPosition {
         )
     }
 
-    /// Returns a link to parking near the flat that can be booked with `JustPark`.
+    /// Returns a link to car parks near the flat that the guest can book on the website `JustPark`.
     #[must_use]
     pub fn justpark(&self) -> String {
         match self.coordinates {
@@ -128,8 +128,8 @@ impl FlatPosition {
         link("https://m.uber.com/ul/", &query)
     }
 
-    /// Returns a map link to shops near the flat that rent out cots and prams. The link does not
-    /// name a company, because no company has shops in every city.
+    /// Returns a link that shows shops near the flat on a map. The shops rent out cots and prams.
+    /// The link does not name a company, because no company has shops in every city.
     #[must_use]
     pub fn baby_gear(&self) -> String {
         link(

@@ -63,8 +63,8 @@ fn page(page_stay: &PageStay, notice: Option<&'static str>) -> Response {
     reply::page_of_stay(page_stay, 200, render(page_stay, notice, None))
 }
 
-/// Handles POST: saves the selection. If the guest pressed the button for requests, also requests
-/// the selected extras.
+/// Handles POST: saves the selection. If the form was sent with the button `request`, the handler
+/// also requests the selected extras from the host.
 pub async fn post(
     State(service): ExtrasService,
     params: PathParams,

@@ -1,5 +1,5 @@
 //! The faults of a form, each with its form field. The page itself finds faults such as missing
-//! values and unknown fields. The operation reports the invalid values.
+//! values and unknown fields. The operation that saves the form reports the invalid values.
 
 use crate::guest::StepView;
 use crate::words::{Words, fill};
@@ -32,9 +32,9 @@ pub enum FaultKind {
     Date,
     /// The guest must enter a date between 1900 and today.
     DateRange,
-    /// The text is longer than this number of characters.
+    /// The text has more characters than this maximum.
     TooLong(usize),
-    /// The guest has entered fewer other guests than the step expects.
+    /// The guest has entered fewer accompanying guests than the step expects.
     Guests,
     File,
     /// The type of the file is not accepted.
@@ -90,8 +90,8 @@ impl FaultKind {
         .to_owned()
     }
 
-    /// Returns the kind of fault for an issue that the operation reported. `field` is the last part
-    /// of the issue's path, such as `email`.
+    /// Returns the kind of the fault for an issue that the operation reported. `field` is the last
+    /// part of the issue's path, such as `email`.
     #[must_use]
     pub fn of(field: &str, message: &str) -> Self {
         let most = || {
@@ -141,9 +141,11 @@ impl Faults {
         Some(fault.kind.message(words))
     }
 
-    /// Renames the fields of guests, such as `g.0.email`, from the operation's numbers to the
-    /// form's numbers. The numbers differ, because the page does not send blank or unchanged guests
-    /// to the operation. `places[n]` is the form's number for guest `n` of the operation.
+    /// Renames the fields of guests, such as `g.0.email`. An operation and a form can number the
+    /// same guest differently, because the page does not send blank or unchanged guests to the
+    /// operation. This function replaces the number in the operation's input by the number in the
+    /// form. `places[n]` is the form's number of the guest with number `n` in the operation's
+    /// input.
     #[must_use]
     pub fn at_form_positions(mut self, places: &[usize]) -> Self {
         for fault in &mut self.0 {
@@ -163,7 +165,7 @@ impl Faults {
         });
     }
 
-    /// Adds each fault in `others`, except for fields that already have a fault.
+    /// Adds the faults in `others`. Skips a fault whose field already has a fault.
     pub fn add_missing(&mut self, others: impl IntoIterator<Item = FieldFault>) {
         for fault in others {
             if !self.0.iter().any(|noted| noted.field == fault.field) {
@@ -172,7 +174,7 @@ impl Faults {
         }
     }
 
-    /// Returns `Ok(filled)` if there are no faults, otherwise the faults as error.
+    /// Returns the faults as an error. If there are none, returns `Ok(filled)`.
     pub fn into_result<T>(self, filled: T) -> Result<T, Self> {
         if self.0.is_empty() {
             Ok(filled)
@@ -181,7 +183,7 @@ impl Faults {
         }
     }
 
-    /// Converts the issues in the operation's refusal into faults of the form's fields.
+    /// Converts the issues in an operation's refusal into faults of the form's fields.
     #[must_use]
     pub fn of_refusal(refusal: &PageRefusal, step: Option<&StepView>) -> Self {
         let fault = |(path, message): &(Vec<String>, String)| {
@@ -254,7 +256,8 @@ mod tests {
         serde_json::from_value(step).unwrap()
     }
 
-    /// Converts an issue that the operation reported into the path of a form field and a fault.
+    /// Converts an issue that the operation reported into a fault. Returns the name of the form
+    /// field and the kind of the fault.
     fn found(step_type: Option<StepType>, path: &[&str], message: &str) -> (String, FaultKind) {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         let refusal = PageRefusal {

@@ -25,19 +25,19 @@ pub struct PageField<'v> {
     pub id: String,
     pub name: String,
     pub label: &'v str,
-    /// The languages of the question's texts, if the label is one of these texts (`text`). `None`
-    /// for a label of the product.
+    /// The languages of the question's texts, if `label` is the question's `text`. `None` if
+    /// `label` is a built-in text.
     pub languages: Option<&'v TextLanguages>,
     pub hint: Option<Cow<'static, str>>,
     pub error: Option<String>,
     pub is_required: bool,
     /// Whether the label says that the field is required or optional. If false, the field is
-    /// required only of some guests, and the hint says of whom.
+    /// required only of some guests, and `hint` names these guests.
     pub is_marked: bool,
     pub input: FieldInput<'v>,
 }
 
-/// The kind of input, with its value.
+/// The kind of an input, such as a selection list, and the value that the input shows.
 pub enum FieldInput<'v> {
     Line {
         kind: &'static str,
@@ -47,7 +47,7 @@ pub enum FieldInput<'v> {
     },
     /// An input with several lines. `most` is the maximum number of characters.
     Text { value: Cow<'v, str>, most: usize },
-    /// Radio buttons. The guest can choose one of them.
+    /// Radio buttons. The guest chooses at most one option.
     Radio(Vec<FieldChoice<'v>>),
     /// Checkboxes. The guest can tick any number of them.
     Checkboxes(Vec<FieldChoice<'v>>),
@@ -62,8 +62,8 @@ pub struct FieldChoice<'v> {
     pub id: String,
     pub value: String,
     pub label: Cow<'v, str>,
-    /// The languages of the option's texts, if the label is one of these texts (`name`). `None` for
-    /// a label of the product.
+    /// The languages of the option's texts, if `label` is the option's `name`. `None` if `label` is
+    /// a built-in text.
     pub languages: Option<&'v TextLanguages>,
     /// Notes on the consequences of the choice.
     pub notes: Vec<String>,
@@ -72,14 +72,15 @@ pub struct FieldChoice<'v> {
 
 /// Fields with a common heading.
 pub struct FieldGroup<'v> {
-    /// The heading of the group; `None` if the heading of the page is enough.
+    /// The heading of the group; `None` if the group has no heading of its own.
     pub legend: Option<String>,
     pub fields: Vec<PageField<'v>>,
-    /// Hidden fields of the group. They contain the values that the form shows, so that the server
-    /// finds the values that the guest has changed. For a saved guest, they also contain the
-    /// guest's id.
+    /// The hidden fields of the group. They repeat the values that the other fields show at first,
+    /// so that the server can tell which values the guest has changed. If the group is for a saved
+    /// guest, a hidden field has the guest's id.
     pub hidden: Vec<(String, Cow<'v, str>)>,
-    /// The form value and the label of the button that removes the group's guest.
+    /// The button that removes the guest whose fields are in this group: its form value, which is
+    /// the guest's number, and its label.
     pub remove: Option<(usize, String)>,
 }
 
@@ -236,9 +237,9 @@ impl<'v> FieldValues<'v> {
         )
     }
 
-    /// Builds one group of fields for each of the other guests. A refused form gets as many groups
-    /// as were sent. Any other form gets `asked_for` groups, by default as many as the step expects
-    /// guests, and at least one for each saved guest.
+    /// Builds one group of fields for each guest other than the guest who booked. A refused form
+    /// shows as many groups as were sent. Any other form shows `asked_for` groups, by default one
+    /// for each guest that the step expects. It shows at least one group for each saved guest.
     pub fn guests(&self, step: &'v StepView, asked_for: Option<usize>) -> Vec<FieldGroup<'v>> {
         let saved = form::saved_guests(step);
         let typed = self
@@ -387,8 +388,8 @@ impl<'v> FieldValues<'v> {
             );
         }
         if !is_required {
-            // A browser cannot unselect a radio button, so the form adds an option that means no
-            // answer.
+            // A browser cannot unselect a radio button, so the form adds an option with which the
+            // guest gives no answer.
             let is_chosen = !choices.iter().any(|choice| choice.is_chosen);
             let label = self.words.common.no_answer.into();
             choices.push(FieldChoice {
@@ -403,7 +404,7 @@ impl<'v> FieldValues<'v> {
         field(id_of_group, choice_name, None, FieldInput::Radio(choices))
     }
 
-    /// Builds the fields for the acceptance of an agreement.
+    /// Builds the fields with which the guest accepts an agreement.
     pub fn agreement(&self, step: &'v StepView) -> Vec<PageField<'v>> {
         let saved = step.answers.as_ref();
         let is_ticked = if let Some(typed) = self.typed {
@@ -477,8 +478,8 @@ impl<'v> FieldValues<'v> {
         }
     }
 
-    /// Builds the choice between paying a deposit and buying a waiver. `offered` has the form
-    /// value, the label and the notes of each choice.
+    /// Builds the choice between paying a damage deposit and buying a waiver. `offered` has the
+    /// form value, the label and the notes of each choice.
     pub fn deposit(
         &self,
         step: &'v StepView,

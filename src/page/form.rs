@@ -21,14 +21,15 @@
 //! Several people can fill in the same step, each on a separate phone. So a form of questions or
 //! details also contains the values that it showed, in hidden fields such as `firstName.was`. The
 //! page sends only the values that differ from those to the operation. So a form that was opened
-//! before another person's change overwrites only the fields that its own guest has changed.
+//! before another person's change overwrites only the fields that were changed in this form.
 //!
-//! The step decides which fields its form has. The operation checks whether a question or an option
-//! belongs to the step, as it does for any other caller.
+//! The step decides which fields its form has. The page does not check whether the step has the
+//! question or the option that a field names. The operation checks this, as it does for requests to
+//! the API.
 //!
 //! Forms need no protection against cross-site requests. The token in the path is the only
-//! credential, and no browser adds the token by itself. Every person who knows the address
-//! may send the form, and other pages cannot forge a request.
+//! credential, and no browser adds the token by itself. Every person who knows the address may send
+//! the form, and other pages cannot forge a request.
 
 mod guest_details;
 
@@ -58,20 +59,22 @@ pub const LIMITS: FormLimits = FormLimits {
     fields: BODY_LIMIT,
 };
 
-/// Maximum number of guests that a form can contain.
+/// Maximum number of guests, except for the guest who booked, whose fields a form can contain.
 pub const MAX_GUESTS: usize = 50;
 
 /// The fields of a form, in the order in which they were sent.
 pub type FormFields = Vec<(String, String)>;
 
-/// The parsed form of a step: the answers to save, and how to show the next page.
+/// The parsed form of a step: the answers to save, and the values that decide what the next page
+/// shows.
 #[derive(Debug, PartialEq)]
 pub struct FilledForm {
     pub answers: Object,
-    /// The number of guests whose fields the next page shows. It is set if the guest pressed the
-    /// button that adds or removes a guest, which shows the same step again.
+    /// The number of guests whose fields the next page shows. It is set only if the guest pressed
+    /// the button that adds or removes a guest. The page then shows the form of the same step
+    /// again.
     pub guests: Option<usize>,
-    /// For each guest in the input of the operation, the number of the guest in the form.
+    /// The number of each guest in the form, in the order of the guests in the operation's input.
     pub positions: Vec<usize>,
     /// The hash of the agreement text that the form showed.
     pub shown_text: Option<String>,
@@ -116,8 +119,8 @@ pub fn text_field(question: Uuid) -> String {
     format!("q.{question}.text")
 }
 
-/// Returns the question that a field belongs to, and whether the field contains the written answer.
-/// Returns `None` for any other field.
+/// Returns the id of the question that a field answers, and whether the field contains the written
+/// answer. Returns `None` for a field that answers no question.
 fn question_of(field: &str) -> Option<(Uuid, bool)> {
     let rest = field.strip_prefix("q.")?;
     let (id, is_text) = rest
@@ -195,7 +198,7 @@ pub fn issue(fields: &[(String, String)]) -> Result<Object, Faults> {
     message(fields)
 }
 
-/// The name of the field with the overall rating.
+/// The name of the form field for the overall rating of the stay.
 pub const OVERALL_RATING_FIELD: &str = "overallRating";
 /// The categories that a survey rates. Each is the name of a form field.
 pub const CATEGORIES: [&str; 6] = [
@@ -328,7 +331,8 @@ fn consent(fields: &[(String, String)]) -> Result<Object, Faults> {
     })
 }
 
-/// Returns whether a damage deposit offers no choice. The guest then only confirms the deposit.
+/// Returns whether the step of a damage deposit has no options to choose from. The guest then only
+/// confirms the deposit.
 #[must_use]
 pub fn has_no_choice(step: &StepView) -> bool {
     step.deposit

@@ -13,7 +13,8 @@ use super::step::RefusedForm;
 pub struct Rejection {
     pub status: u16,
     pub faults: Faults,
-    /// The reason that concerns the whole form instead of one field.
+    /// The reason of a refusal that concerns the whole form; `None` if only single fields have
+    /// faults.
     pub text: Option<&'static str>,
     /// The number of seconds that the guest should wait before sending the form again.
     pub retry_after: Option<u64>,
@@ -48,8 +49,8 @@ impl Rejection {
     }
 }
 
-/// Parses the fields of a form with `check`. Rejects every form that is sent from a preview.
-/// Rejects a request whose `fields` is `None`, because its body was not a valid form.
+/// Parses the fields of a form with `check`. Rejects every form that was sent from a preview.
+/// `fields` is `None` if the request had no valid form in its body. Such a request is rejected too.
 pub fn check_form<T>(
     page_stay: &PageStay,
     fields: Option<&FormFields>,

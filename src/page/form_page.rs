@@ -1,4 +1,5 @@
-//! A page with one form that does not belong to a step: the form for an issue, a survey or extras.
+//! A page with one form: the form for an issue, for a survey or for extras. The forms of steps are
+//! on other pages.
 
 use askama::Template;
 use engine::error::{Error, Result};
@@ -25,13 +26,14 @@ pub struct FormPage<'v> {
     pub key: Option<Uuid>,
     pub entries: Vec<FormEntry<'v>>,
     pub hint: Option<&'static str>,
-    /// For each button, its form name (if it has one) and its label.
+    /// The form name, if it has one, and the label of each button.
     pub buttons: Vec<(Option<&'static str>, &'static str)>,
     pub past_title: &'static str,
     pub past: Vec<EarlierSubmission<'v>>,
 }
 
-/// A group of related fields, such as those of one extra, with its image, price and text.
+/// A group of related fields in the form. For example, an entry for an extra has the extra's image,
+/// price and description.
 pub struct FormEntry<'v> {
     pub image: Option<&'v str>,
     pub fields: Vec<PageField<'v>>,

@@ -49,21 +49,22 @@ pub struct PageFrame<'v> {
     pub style: &'static str,
     pub script: &'static str,
     pub branding: Option<&'v BrandingView>,
-    /// The addresses of the web manifest and the service worker; `None` on a page without a stay.
+    /// The addresses of the web manifest and the service worker; `None` on a page that belongs to
+    /// no stay, such as an error page.
     pub addresses: Option<PageAddresses>,
     /// The link back to the entry page.
     pub back: Option<String>,
     pub languages: Vec<LanguageChoice>,
     pub globe: String,
     pub arrow: String,
-    /// The icon, as HTML, of links that lead to the page of a single manual.
+    /// HTML of the icon for links to the page of a single manual.
     pub link: String,
     /// A sentence that says how old the page is. Only the offline copy of the page shows it.
     pub age_notice: Option<String>,
     pub bar: Vec<ContactLink>,
     pub foot: Option<PageFoot<'v>>,
     pub is_preview: bool,
-    /// The form that sets the time of a preview; `None` on other pages.
+    /// The form that sets the time of a preview; `None` on a page that is no preview.
     pub picker: Option<TimePicker>,
     /// Today's date at the flat, in ISO 8601 format; empty on a page without a stay.
     pub today: String,
@@ -72,10 +73,10 @@ pub struct PageFrame<'v> {
 /// The form that sets the time of a preview.
 pub struct TimePicker {
     pub action: String,
-    /// The language parameter of the address. The form sends it again, so that the language stays
-    /// the same.
+    /// The value of the query parameter `language`. The form sends this parameter again, so that
+    /// the page stays in the same language.
     pub language: Option<String>,
-    /// The time that the preview shows, as local time at the flat.
+    /// The time for which the preview is rendered, as local time at the flat.
     pub at: String,
 }
 
@@ -96,7 +97,8 @@ pub struct LanguageChoice {
     pub is_current: bool,
 }
 
-/// A link of the bar, the tiles or the help section, such as the link that calls the host.
+/// A link in the bar at the bottom of the page, in a tile or in the help section. An example is the
+/// link that calls the host.
 pub struct ContactLink {
     pub icon: String,
     pub label: &'static str,
@@ -105,7 +107,7 @@ pub struct ContactLink {
     pub is_external: bool,
 }
 
-/// The language of a text of the host; `None` if it is the requested language of the page.
+/// The language of a text of the host. `None` means the language that the page was requested in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLanguage<'l>(pub Option<&'l str>);
 
@@ -220,7 +222,8 @@ impl<'v> PageFrame<'v> {
 
 impl PageFrame<'_> {
     /// Returns the `lang` and `dir` attributes for a text of the host. Returns an empty text if the
-    /// text has the same language as the page. In `language`, `None` means the requested language.
+    /// text has the same language as the page. If `language` contains no tag, the text is in the
+    /// requested language.
     #[must_use]
     pub fn language_attributes<'l>(&'l self, language: impl Into<TextLanguage<'l>>) -> String {
         let language = language.into().0.unwrap_or(&self.tag);
@@ -291,8 +294,8 @@ fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
     offered.iter().map(choice).collect()
 }
 
-/// Returns the link with which the guest contacts the host. The portal defines the method, such as
-/// phone or e-mail.
+/// Returns the link with which the guest contacts the host. The portal sets whether the guest
+/// calls, writes an e-mail or uses another method.
 #[must_use]
 pub fn host(page_stay: &PageStay) -> Option<ContactLink> {
     let contact = page_stay.view.contact.as_ref()?;

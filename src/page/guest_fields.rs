@@ -10,14 +10,15 @@ use crate::guest::StepView;
 use crate::precheck::{GuestCategory, GuestFieldRules, GuestPart, has_field_value};
 use crate::words::{Words, fill};
 
-/// The fields that the form shows for the guest who booked, if the step requires no fields.
+/// The default fields for the guest who booked. The form shows them if the step requires no fields.
 const USUAL: [(&str, Requirement); 4] = [
     ("firstName", Requirement::OneOf),
     ("lastName", Requirement::OneOf),
     ("email", Requirement::Always),
     ("phone", Requirement::Never),
 ];
-/// The fields that the form shows for each of the other guests, if the step requires no fields.
+/// The default fields for each guest other than the guest who booked. The form shows them if the
+/// step requires no fields.
 const OTHERS: [(&str, Requirement); 2] = [
     ("firstName", Requirement::OneOf),
     ("lastName", Requirement::OneOf),
@@ -30,7 +31,7 @@ pub enum Requirement {
     Always,
     /// The field is required only of guests to whom the field's rule applies, for example by age.
     Sometimes,
-    /// The field is required of a guest who has filled in no other `OneOf` field.
+    /// The guest must fill in this field or another `OneOf` field.
     OneOf,
     /// The field is optional.
     Never,
@@ -76,7 +77,7 @@ impl<'n> RequestedFields<'n> {
         self.details.iter().any(|detail| detail.name == name)
     }
 
-    /// Returns whether the rules require this field of a guest with the details in `fields`.
+    /// Returns whether the guest whose details are in `fields` must fill in this field.
     #[must_use]
     pub fn requires(&self, detail: &GuestField<'_>, fields: &Object) -> bool {
         let guest = GuestCategory {
@@ -103,8 +104,8 @@ pub fn required(step: &StepView) -> &[String] {
     step.required_fields.as_deref().unwrap_or_default()
 }
 
-/// Returns the fields that a step asks for: those of one of the other guests if `is_other` is true,
-/// otherwise those of the guest who booked.
+/// Returns the fields that a step asks for. If `is_other` is true, these are the fields for a guest
+/// other than the guest who booked.
 #[must_use]
 pub fn requested_fields(step: &StepView, is_other: bool) -> Vec<GuestField<'_>> {
     asked_of(required(step), &step.guest_field_rules, is_other)
@@ -207,8 +208,8 @@ impl<'n> GuestField<'n> {
         }
     }
 
-    /// Returns the options of a field that is a selection list. Each has its form value and its
-    /// label.
+    /// Returns the options of a field that is a selection list. Each option has its form value and
+    /// its label.
     #[must_use]
     pub fn choices(&self, words: &'static Words) -> Vec<(&'static str, &'static str)> {
         match self.name {
@@ -219,7 +220,7 @@ impl<'n> GuestField<'n> {
     }
 }
 
-/// Returns the label of a document type; `None` if it is not one of the usual types.
+/// Returns the label of a document type; `None` for a type that has no built-in label.
 #[must_use]
 pub fn document(kind: &str, words: &'static Words) -> Option<&'static str> {
     let kind = match kind {

@@ -26,12 +26,13 @@ const EXTRAS: usize = 5;
 struct GuestHome<'v> {
     frame: PageFrame<'v>,
     head: PageHead<'v>,
-    /// Whether the host has not configured anything for guests yet.
+    /// Whether there is nothing to show yet: the stay has no portal, is not cancelled, and the
+    /// guest can read no manuals.
     is_bare: bool,
     callout: Option<&'v str>,
     callout_language: TextLanguage<'v>,
-    /// The question of the survey that the guest can answer now, and the address of the survey's
-    /// page.
+    /// The question that opens a survey, and the address of the survey's page; `None` if the guest
+    /// can answer no survey now.
     asks_for_review: Option<(&'static str, String)>,
     instructions: Vec<&'v InstructionView>,
     /// The manuals that the guest needs on this day. The page shows them before all others.
@@ -66,9 +67,11 @@ struct PageHead<'v> {
     name: &'v str,
     /// A sentence about the current phase of the stay, in bold; `None` before the day of arrival.
     sentence: Option<String>,
-    /// A second sentence below `sentence`, such as the check-out time; `None` in some phases.
+    /// The sentence below `sentence`, such as the check-out time; `None` in phases without such a
+    /// sentence.
     detail: Option<String>,
-    /// The sentence that the booking is not confirmed yet; `None` if the booking is confirmed.
+    /// A sentence that tells the guest that the booking is not confirmed yet; `None` if it is
+    /// confirmed.
     unconfirmed: Option<&'static str>,
     address: Option<String>,
     map: Option<String>,
@@ -84,7 +87,7 @@ struct PageHead<'v> {
     /// The link that adds the stay to Google Calendar; `None` from the day of arrival on.
     google_calendar: Option<String>,
     calendar_icon: String,
-    /// The link to the wallet pass; `None` if no pass is offered.
+    /// The link to the wallet pass; `None` if the page offers no pass.
     pass: Option<String>,
     pass_icon: String,
 }
@@ -107,8 +110,9 @@ struct PrecheckinPrompt<'v> {
     message: Option<&'v str>,
     /// The link to the next step or to the review.
     next: Option<NextLink<'v>>,
-    /// The link to the review. It is set if `next` leads to a step that staff sent back, but the
-    /// guest may also submit that step unchanged.
+    /// The link to the review of all answers. It is set if all steps are complete but staff sent a
+    /// step back for changes. `next` then leads to that step, and this link lets the guest submit
+    /// the step unchanged.
     review: Option<String>,
     rows: Vec<HomeStepRow<'v>>,
     has_confetti: bool,
@@ -118,9 +122,10 @@ struct PrecheckinPrompt<'v> {
 
 /// The link to the next step or to the review.
 struct NextLink<'v> {
-    /// The label. If the link leads to a step, the label has a placeholder for the step's title.
+    /// The label of the link. If the link leads to a step, the label has a placeholder for the
+    /// step's title.
     words: &'static str,
-    /// The step; `None` if the link leads to the review.
+    /// The step to which the link leads; `None` if the link leads to the review.
     step: Option<&'v StepView>,
     href: String,
 }
@@ -130,7 +135,7 @@ struct HomeStepRow<'v> {
     step: &'v StepView,
     href: String,
     sign: String,
-    /// Additional CSS classes of the step's icon.
+    /// CSS classes for the step's icon that depend on the state of the step.
     kind: &'static str,
     mark: &'static str,
 }
@@ -142,8 +147,8 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
     let phase = page_stay.phase();
     let view = &page_stay.view;
     let is_cancelled = phase == Phase::Cancelled;
-    // After the stay and for a cancelled stay, the page shows no callout, no pre-check-in, no
-    // extras and no tiles.
+    // After the stay and for a cancelled stay, the page shows no message of the branding
+    // (`callout`), no pre-check-in, no extras and no tiles.
     let is_on = !is_cancelled && phase != Phase::After;
     let first = first(page_stay, phase);
     let is_first = |manual: &ManualView| {
@@ -417,9 +422,9 @@ fn invitation<'v>(prompt: &'v str, phase: Phase, words: &'static Words) -> &'v s
     }
 }
 
-/// Returns the text on the result of the submission; `None` before the submission. The text on an
-/// approval says that the guest has nothing left to do. So if a step is not ready, this function
-/// returns `None` instead of that text.
+/// Returns the text about the submitted pre-check-in; `None` before the submission. The text about
+/// an approved submission says that the guest has nothing left to do. So if a step is incomplete,
+/// this function returns `None` instead of that text.
 #[must_use]
 pub fn submission_status(page_stay: &PageStay) -> Option<&'static str> {
     let words = &page_stay.texts.precheckin;
@@ -453,8 +458,8 @@ fn row<'v>(page_stay: &PageStay, place: usize, step: &'v StepView) -> HomeStepRo
     }
 }
 
-/// Returns the tiles with their links. If the position of the flat is unknown, map links search
-/// without a location.
+/// Returns the tiles of the entry page: links to places near the flat and to other services. If the
+/// position of the flat is unknown, map links search without a location.
 fn tiles(page_stay: &PageStay) -> Vec<ContactLink> {
     let place = page_stay
         .flat_position()

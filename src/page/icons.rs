@@ -15,16 +15,16 @@ static ICONS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the content of an icon's `svg` element. The drawing is 24 by 24 units large. It sets no
-/// stroke colour.
+/// Returns the content of an icon's `svg` element. The view box is 24 by 24 units. The content sets
+/// no stroke colour, so the `svg` element must set it.
 #[must_use]
 pub fn drawing(name: &str) -> Option<&'static str> {
     let place = ICONS.binary_search_by_key(&name, |(name, _)| name).ok()?;
     Some(ICONS[place].1)
 }
 
-/// Returns the SVG of an icon in the colour of the surrounding text; `None` for an unknown name.
-/// The icon is hidden from assistive technology.
+/// Returns an icon as an `svg` element in the colour of the surrounding text; `None` for an unknown
+/// name. Screen readers skip the element.
 #[must_use]
 pub fn svg(name: &str) -> Option<String> {
     let drawing = drawing(name)?;

@@ -11,8 +11,8 @@ pub struct StayLinks {
     /// The path of the stay's page, without a query.
     page: String,
     language: Option<String>,
-    /// The time that a preview shows; `None` outside a preview. Each link has this time in its
-    /// query.
+    /// The time that a preview shows; `None` outside a preview. The query of each address contains
+    /// this time.
     time: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl StayLinks {
         &self.page
     }
 
-    /// Returns the language that the address of the request names; `None` if it names none.
+    /// Returns the language in the query of the requested address; `None` if the query names none.
     #[must_use]
     pub fn language(&self) -> Option<&str> {
         self.language.as_deref()
@@ -76,7 +76,7 @@ impl StayLinks {
         self.at(&format!("/steps/{step}"), &[])
     }
 
-    /// Returns the address of a step's page on which missing answers are marked.
+    /// Returns the address of a step's page. On this page, missing answers are marked.
     #[must_use]
     pub fn step_with_missing_marked(&self, step: Uuid) -> String {
         self.at(&format!("/steps/{step}"), &[("lacking", "true")])
@@ -147,7 +147,7 @@ impl StayLinks {
         self.at(&format!("/reviews/{}", kind.as_ref()), &[])
     }
 
-    /// Returns the address of a survey's page that is shown right after the guest answered it.
+    /// Returns the address of the page that thanks the guest for answering a survey.
     #[must_use]
     pub fn survey_sent(&self, kind: SurveyKind) -> String {
         self.at(&format!("/reviews/{}", kind.as_ref()), &[("sent", "true")])
@@ -160,7 +160,7 @@ impl StayLinks {
     }
 
     /// Returns the address of the extras page that is shown right after the guest saved the
-    /// selection. If `is_request` is true, the guest also requested the extras.
+    /// selection. `is_request` is true if the guest also requested the extras from the host.
     #[must_use]
     pub fn extras_sent(&self, is_request: bool) -> String {
         let sent = if is_request { "requested" } else { "kept" };

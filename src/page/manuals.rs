@@ -142,7 +142,8 @@ pub fn card<'v>(
     })
 }
 
-/// Returns the manuals of each category. Omits the manuals that another part of the page shows.
+/// Returns the manuals of each category. Omits each manual for which `is_elsewhere` returns true,
+/// because another part of the page shows it.
 #[must_use]
 pub fn sections<'v>(
     page_stay: &'v PageStay,
@@ -178,8 +179,8 @@ pub fn sections<'v>(
         .collect()
 }
 
-/// Returns one section with all manuals about a subject, from all categories. Each manual is
-/// expanded.
+/// Returns one section with all manuals about a subject, from all categories. The page shows the
+/// content of each manual without a click.
 #[must_use]
 pub fn section_about<'v>(
     page_stay: &'v PageStay,

@@ -1,5 +1,5 @@
-//! Pages that are shown instead of the requested page. They say that the stay, the step, the manual
-//! or the pass does not exist, or that the request failed temporarily.
+//! Error pages that are shown instead of the requested page. They say that the stay, the step, the
+//! manual or the pass does not exist, or that the request failed temporarily.
 
 use askama::Template;
 use engine::error::{Error, ErrorKind, Result};

@@ -3,11 +3,12 @@
 //!
 //! # The service worker
 //!
-//! `worker.js` asks the network first. If the request fails or takes longer than six seconds, the
-//! worker returns its copy. The worker stores copies of the page, the manuals that the guest
-//! opened, the manifest, and the images on the page. It never stores steps, forms or sent messages.
-//! The script contains the time at which the stay ends. At that time the worker deletes all copies.
-//! It also deletes them as soon as the page answers 403, 404 or 410.
+//! `worker.js` sends each request to the server first. If the request fails or takes longer than
+//! six seconds, the worker answers with its copy of the page. The worker stores copies of the page,
+//! the manuals that the guest opened, the manifest, and the images on the page. It never stores
+//! steps, forms or sent messages. The script contains the time at which the stay ends. At that time
+//! the worker deletes all copies. It also deletes them as soon as the server answers a request for
+//! the page with 403, 404 or 410.
 //!
 //! The worker relies on these properties of the page:
 //! - The page registers the worker for the page's address and all addresses below it:

@@ -1,5 +1,5 @@
-//! Calls operations of the guest interface through the pipeline. So the page has no more access
-//! than any other client of this interface.
+//! Calls operations of the guest interface through the pipeline. The pipeline checks the page's
+//! requests like those of any other client. So the page has no additional access.
 
 use std::sync::Arc;
 
@@ -19,17 +19,18 @@ pub struct PageRefusal {
     pub status: u16,
     /// The `details.key` of the error, which names the reason of the refusal, such as `stay_over`.
     pub key: Option<String>,
-    /// Whether the operation refused because a limit of the stay or the organization is reached,
-    /// such as the number of messages.
+    /// Whether the operation refused the request because a limit, such as the number of messages of
+    /// the stay, is reached.
     pub is_full: bool,
-    /// The issues in the request. Each has its path from the root of the body, and its message.
+    /// The issues that the operation found in its input. Each issue has its path from the root of
+    /// the body, and its message.
     pub issues: Vec<(Vec<String>, String)>,
     /// Whole seconds that the guest should wait before the next attempt.
     pub retry_after: Option<u64>,
 }
 
 impl PageRefusal {
-    /// Creates a refusal from an error that occurred outside of an operation.
+    /// Creates a refusal from an error.
     #[must_use]
     pub fn of(error: &Error) -> Self {
         let Value::Object(mut body) = error.body() else {
@@ -86,7 +87,8 @@ pub fn operation(service: &Service, id: &str) -> Result<&'static Operation, Page
     })
 }
 
-/// Calls an operation. Returns the caller for the log, and the answer or the refusal.
+/// Calls an operation. Returns the caller, which the page logs, and the operation's answer or
+/// refusal.
 pub async fn call(
     service: &Arc<Service>,
     operation: &'static Operation,
@@ -104,7 +106,8 @@ pub async fn call(
     (requester, answer)
 }
 
-/// Returns the value in an operation's answer, as the operation's output type.
+/// Returns the value in an operation's answer. The type of the value is the operation's output
+/// type.
 pub fn value<O: Send + Sync + 'static>(
     _: OperationName<O>,
     answer: LocalAnswer,
@@ -118,9 +121,9 @@ pub fn value<O: Send + Sync + 'static>(
     })
 }
 
-/// Builds the request for an operation. Its path parameters are the token and those in `path`. Its
-/// only headers are `headers`. The cookies of the browser's request are not copied, because the
-/// token gives access.
+/// Builds the request for an operation. The path parameters are the stay's token and the ids in
+/// `path`. The only headers are `headers`. The browser's cookies are not copied, because the token
+/// alone gives access.
 #[must_use]
 pub fn request(
     id: Uuid,

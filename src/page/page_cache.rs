@@ -4,10 +4,10 @@
 //! A page depends on the guest's view, the address and the requested languages. It also depends on
 //! the minute, because its offline copy shows the minute of rendering.
 //!
-//! Every request still reads the guest's view. That read checks that the stay exists, and counts
-//! the request for the rate limit. The `ETag` of the view identifies the view's state. If a cached
-//! page was rendered from the same state, the cache returns that page. The second request for a
-//! page compresses it. Later requests get the compressed page.
+//! Every request still reads the guest's view. Reading the view checks that the stay exists and
+//! counts the request towards the rate limit. The `ETag` of the view identifies the view's state.
+//! If a cached page was rendered from the same state, the cache returns that page. The second
+//! request for a page compresses it. Later requests get the compressed page.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const OVERHEAD: u64 = 512;
 /// The cached pages, by their keys.
 pub struct PageCache(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 
-/// A rendered page, with the state of the guest view and the minute for which the page is valid.
+/// A rendered page. It is valid for the same guest view in the same minute.
 pub struct CachedPage {
     /// The `ETag` of the guest view that the page was rendered from.
     pub state: HeaderValue,
@@ -43,7 +43,7 @@ struct ByBytes;
 impl Weighter<Box<str>, Arc<CachedPage>> for ByBytes {
     fn weight(&self, key: &Box<str>, page: &Arc<CachedPage>) -> u64 {
         // The compressed forms (gzip and Brotli) are together at most about as long as the page
-        // itself. So the weight has the length of the page twice.
+        // itself. So the weight of an entry contains the length of its page twice.
         OVERHEAD + u64::try_from(key.len() + 2 * page.length).unwrap_or(u64::MAX)
     }
 }

@@ -33,8 +33,8 @@ pub struct PageStay {
     pub language: &'static str,
     /// The time of the request, or the chosen time of a preview.
     pub now: Timestamp,
-    /// Whether the page is a preview, or shows a time other than now. Forms of such a page cannot
-    /// be sent.
+    /// Whether forms of this page cannot be sent, because the page is a preview or shows another
+    /// time than now.
     pub is_preview: bool,
     /// Whether the stay ended before the guest submitted anything. Then the guest can no longer
     /// save any step.
@@ -58,8 +58,8 @@ impl PageStay {
     ) -> Self {
         let (words, language) = in_language(tag);
         let precheckin = &view.precheckin;
-        // Before the first submission, only the end of the stay closes steps. So if no step is
-        // open, the stay is over.
+        // Before the first submission, only the end of the stay prevents the guest from saving
+        // steps. So if no step is open, the stay is over.
         let is_over = precheckin.is_enabled
             && matches!(
                 precheckin.status,
@@ -72,8 +72,7 @@ impl PageStay {
             // save it. An example is a step that was added after the submission.
             let is_shown = |step: &StepView| step.is_open || step.state != StepState::Todo;
             if !view.precheckin.steps.iter().all(is_shown) {
-                // Other requests may share the view, so it is copied only if a step must be
-                // removed.
+                // Other requests may share the view, so the steps are removed from a copy.
                 let steps = &mut Arc::make_mut(&mut view).precheckin.steps;
                 steps.retain(is_shown);
             }
@@ -192,9 +191,10 @@ impl PageStay {
         precheckin.is_enabled && is_asked && !self.is_preview
     }
 
-    /// Returns the next open step that the guest must complete. The search starts after the step
-    /// `behind`, and continues with the first step after the last. If `behind` is `None`, the
-    /// search starts with the first step. Skips steps that wait for another system.
+    /// Returns the next step that the guest can save and must still complete. The search starts
+    /// after the step `behind` and ends before it. After the last step, it continues with the first
+    /// step. If `behind` is `None`, the search starts with the first step. Steps for which only
+    /// another system must act are skipped.
     #[must_use]
     pub fn next(&self, behind: Option<Uuid>) -> Option<&StepView> {
         let place = behind
@@ -272,9 +272,9 @@ impl PageStay {
         self.has_passes && is_on && is_time && !self.is_tentative() && !self.is_preview
     }
 
-    /// Returns the formats of dates and amounts. If `regional` is a tag of the page's language, the
-    /// formats are those of its region, such as `en-GB`. Otherwise they are the usual formats of
-    /// the page's language.
+    /// Returns the formats of dates and amounts. If `regional` is a tag of the page's language,
+    /// such as `en-GB` on an English page, the formats are those of its region. Otherwise they are
+    /// the usual formats of the page's language.
     #[must_use]
     pub fn dates(&self) -> Arc<DateFormats> {
         let is_spoken = language_of(&self.regional) == Some(self.language);

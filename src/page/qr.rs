@@ -1,5 +1,5 @@
-//! Draws a QR code with which a phone joins the Wi-Fi. The server draws the code, so that no other
-//! service learns the password.
+//! Draws a QR code with which a phone joins the Wi-Fi. The server draws the code, so that the Wi-Fi
+//! password is not sent to another service.
 //!
 //! The content of the code has the format that phones know: `WIFI:T:WPA;S:<name>;P:<password>;;`,
 //! with a backslash before each of `\ ; , : "` in the name and the password.
@@ -11,7 +11,8 @@ use qrcodegen::{QrCode, QrCodeEcc};
 /// Width of the light border around the code in modules (ISO/IEC 18004).
 const QUIET_ZONE: i32 = 4;
 
-/// Returns the content of the code. Without a password, the content describes an open network.
+/// Returns the content of the QR code. If there is no password, the content describes a Wi-Fi
+/// network without a password.
 fn payload(name: &str, password: Option<&str>) -> String {
     match password.filter(|password| !password.is_empty()) {
         Some(password) => format!("WIFI:T:WPA;S:{};P:{};;", escaped(name), escaped(password)),
@@ -32,7 +33,7 @@ fn escaped(text: &str) -> String {
 
 /// Returns the code as inline SVG. `label` describes the code to assistive technology. Returns
 /// `None` if name and password are too long for a QR code. The code is dark on light even in dark
-/// mode, because cameras need that.
+/// mode, because many cameras cannot read a light code on a dark background.
 #[must_use]
 pub fn wifi(name: &str, password: Option<&str>, label: &str) -> Option<String> {
     let code = QrCode::encode_text(&payload(name, password), QrCodeEcc::Medium).ok()?;
@@ -79,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    /// Parses the content of a QR code in the way a phone does.
+    /// Parses the content of a QR code as a phone does.
     fn read(payload: &str) -> Vec<(String, String)> {
         let (mut fields, mut field, mut letters) = (
             Vec::new(),

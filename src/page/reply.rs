@@ -1,5 +1,5 @@
-//! The HTTP responses of the page. Their headers forbid caches to store them, and forbid browsers
-//! to send a referrer.
+//! Builds the HTTP responses of the guest's page. Their headers forbid caches to store the
+//! responses, and forbid browsers to send the page's address as referrer.
 
 use std::sync::LazyLock;
 
@@ -86,7 +86,7 @@ pub fn file(content_type: &'static str, body: impl Into<Body>) -> Response {
     browser::file(&FILE, content_type, body)
 }
 
-/// Responds with the service worker. `scope` is the path below which it handles requests.
+/// Responds with the service worker. The worker handles requests below the path `scope`.
 pub fn worker(script: String, scope: &str) -> Response {
     let mut response = browser::file(&WORKER, "text/javascript; charset=utf-8", script);
     if let Ok(scope) = HeaderValue::from_str(scope) {

@@ -40,14 +40,15 @@ pub struct PageRequest {
     asked: Option<String>,
     /// The language tags in the browser's `Accept-Language` header, the most preferred first.
     accepted: Vec<String>,
-    /// The caller of the operations, for the log; `None` until the page has called an operation.
+    /// The caller of the last operation, which the page logs; `None` until the page has called an
+    /// operation.
     pub requester: Option<Requester>,
 }
 
 /// The time that a preview shows, from the query parameter `at`.
 enum PageMoment<'q> {
-    /// A text that is not a local time. The operation parses it, and refuses the request if the
-    /// text is not a timestamp.
+    /// A text that is not a local time. The operation that reads the guest view parses the text,
+    /// and refuses the request if the text is not a timestamp.
     Sent(&'q str),
     /// A local time at the flat, from the form of a preview.
     Local(DateTime),
@@ -157,8 +158,8 @@ impl PageRequest {
             .and_then(|(_, id)| *id)
     }
 
-    /// Returns the full address of the page, which a guest can share. The address of a preview
-    /// never uses the branding's domain.
+    /// Returns the full address of the page, which a guest can share. If the branding has a domain,
+    /// the address is on that domain, except for a preview.
     #[must_use]
     pub fn url(&self, view: &GuestView) -> String {
         let branding = view.branding.as_ref().filter(|_| view.preview.is_none());
@@ -184,7 +185,8 @@ impl PageRequest {
         self.query_parameter("handedIn").is_some()
     }
 
-    /// Returns the language of a page that is shown before the stay has been read.
+    /// Returns the language of a page that is rendered without the data of a stay, such as an error
+    /// page.
     #[must_use]
     pub fn tag(&self) -> String {
         let language = best_language(self.accepted.iter().map(String::as_str), &[]);
@@ -199,12 +201,12 @@ impl PageRequest {
     }
 
     /// Reads the guest's view. If the caller may see a preview, the query parameter `at` can set
-    /// the time that the view shows. The form of a preview sends this time as local time of the
+    /// the time for which the view is computed. The form of a preview sends a local time at the
     /// flat.
     ///
-    /// The language is the one that the address names. If it names none, the guest's language is
-    /// used. If that is unknown too, the first accepted language of the browser that has texts is
-    /// used.
+    /// The view is in the language that the address names. Otherwise it is in the guest's language.
+    /// If that is unknown too, the service uses the browser's most preferred language that has
+    /// texts.
     pub async fn view(&mut self) -> Result<LocalAnswer, PageRefusal> {
         let language = self.asked.clone();
         let language = language.map(|language| ("language".to_owned(), language));
@@ -277,7 +279,7 @@ impl PageRequest {
 
     /// Returns the cache key of the page. The key contains every part of the request that the page
     /// depends on. Returns `None` for pages that must not be cached: a preview, and the page right
-    /// after the submission.
+    /// after the submission of the pre-check-in.
     #[must_use]
     pub fn key(&self, operation: &str) -> Option<Box<str>> {
         if self.query_parameter("at").is_some() || self.is_just_submitted() {
@@ -333,7 +335,8 @@ impl PageRequest {
         operation_calls::value(operation, answer)
     }
 
-    /// Calls an operation of the guest interface for the stay. Ignores the value of its answer.
+    /// Calls an operation of the guest interface for the stay. Does not return the value in the
+    /// operation's answer.
     pub async fn send(
         &mut self,
         operation: &str,
@@ -369,7 +372,7 @@ impl PageRequest {
         answer
     }
 
-    /// Responds with the error page for a refusal.
+    /// Responds with the error page for an operation's refusal.
     pub fn error_page(&self, refusal: &PageRefusal) -> Response {
         let tag = self.tag();
         reply::retriable(
@@ -383,14 +386,14 @@ impl PageRequest {
     }
 }
 
-/// Returns whether a text is a timestamp with a UTC offset. Its meaning does not depend on a time
-/// zone.
+/// Returns whether a text is a timestamp with a UTC offset, such as `2026-05-01T10:00:00Z`. A text
+/// with such an offset needs no time zone to be understood.
 fn is_moment(text: &str) -> bool {
     text.parse::<Moment>().is_ok()
 }
 
-/// Returns whether a text has the form of a stay's token. A text without this form is not looked up
-/// in the database and not written into an address.
+/// Returns whether all characters of a text may occur in a stay's token. Any other text is neither
+/// looked up in the database nor written into an address.
 fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text

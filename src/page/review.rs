@@ -19,12 +19,13 @@ struct ReviewPage<'v> {
     frame: PageFrame<'v>,
     summary: Option<Summary>,
     progress: String,
-    /// A sentence on the submission's status; `None` before the submission.
+    /// A sentence on the status of the submitted pre-check-in; `None` before the submission.
     outcome: Option<&'static str>,
     answered: Vec<AnsweredReviewStep<'v>>,
-    /// The address to which the submission is sent; `None` if nothing can be submitted.
+    /// The address to which the submission is sent; `None` if the guest cannot submit the
+    /// pre-check-in now.
     submit: Option<String>,
-    /// The steps that prevent the submission.
+    /// The steps that the guest must complete before the submission.
     missing: Vec<IncompleteStep<'v>>,
 }
 
@@ -41,13 +42,13 @@ struct AnsweredReviewStep<'v> {
     step: &'v StepView,
     answers: Vec<LabelledAnswer<'v>>,
     mark: StepMark,
-    /// The link to change the answers; its label is `change_what`.
+    /// The link to change the answers; `change_what` is the label of the link.
     change: Option<String>,
     change_what: String,
 }
 
-/// Renders the review page. `text` is the reason why a submission was refused; `None` if no
-/// submission was refused.
+/// Renders the review page. `text` is the reason why the guest's submission was refused; `None` if
+/// the page is not shown after a refusal.
 pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String> {
     let words = &page_stay.texts.precheckin;
     let answered = |step| AnsweredReviewStep {

@@ -110,7 +110,8 @@ fn survey(kind: SurveyKind) -> MethodRouter<Arc<Service>> {
 /// The HTML of a page, or the error of its template.
 type Html = engine::error::Result<String>;
 
-/// Responds with a page of a stay. `made` renders the page, and returns its status and its HTML.
+/// Responds with a page of a stay. The function `made` renders the page. It returns the HTTP status
+/// and the HTML.
 async fn shown(
     server: PageService,
     params: PathParams,
@@ -264,7 +265,8 @@ pub(super) async fn written(request: &mut PageRequest) -> Arc<Vec<Message>> {
         .unwrap_or_default()
 }
 
-/// Responds with a file. `made` builds the file from the guest view.
+/// Responds with a file, such as the calendar file. The function `made` builds the file from the
+/// guest view.
 async fn file(
     server: PageService,
     params: PathParams,
@@ -376,8 +378,8 @@ async fn step_file(
     response
 }
 
-/// Redirects a GET request to the page of a step. The requested address only accepts the forms of
-/// that step.
+/// Redirects a GET request to the page of a step. The requested address accepts only POST requests
+/// with forms of that step.
 async fn to_step(
     State(service): PageService,
     params: PathParams,
@@ -405,8 +407,8 @@ async fn to_review(
     reply::redirect(&request.links.review())
 }
 
-/// Handles every other address below a stay's page. Redirects to the stay if only punctuation
-/// follows the token (rules: stays#links). Otherwise responds with 404.
+/// Handles every unknown address below the address of a stay's page. Redirects to the stay if only
+/// punctuation follows the token (rules: stays#links). Otherwise responds with 404.
 async fn behind_token(server: PageService, params: PathParams, request: HttpRequest) -> Response {
     match PageRequest::without_trailing_punctuation(&server.0, &params, &request) {
         Some(address) => reply::redirect(&address),
@@ -422,13 +424,14 @@ async fn lost(State(service): PageService, params: PathParams, request: HttpRequ
     })
 }
 
-/// Reads the fields of a form; `None` if the body is not a form, is too large or arrives too late.
+/// Reads the fields of a form; `None` if the body is not a form, exceeds the size limit, or does
+/// not arrive within the time limit.
 pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<FormFields> {
     let fields = browser::read_form_within(form::LIMITS, headers, body).await;
     fields.map(browser::with_line_feeds)
 }
 
-/// Responds to the browser's automatic request for the icon of the site.
+/// Responds to a browser's request for `/favicon.ico` or the like with a drawing of a house.
 async fn favicon() -> Response {
     let house = icons::drawing("house").unwrap_or_default();
     let drawing = format!(

@@ -1,5 +1,5 @@
-//! Handles the forms that a guest sends. Each form calls its operation. The response then redirects
-//! the browser to the next page, or shows the form again with its faults.
+//! Handles the forms that a guest sends. A handler calls the operation that the form is for. The
+//! response then redirects the browser to the next page, or shows the form again with its faults.
 //!
 //! A handler reads the guest view before the body of the request. The view decides whether the form
 //! may be sent, and which fields the step has.
@@ -31,7 +31,7 @@ use crate::words::Words;
 
 type SendingService = State<Arc<Service>>;
 
-/// The response to a form, with the request that sent the form.
+/// The response to a sent form, with the request in which the form arrived.
 struct FormAnswer {
     request: PageRequest,
     response: Response,
@@ -172,8 +172,8 @@ async fn save(mut request: PageRequest, body: Body) -> FormAnswer {
     }
 }
 
-/// Shows the form of an agreement whose text has changed since the guest opened the form. The box
-/// is not ticked.
+/// Shows the form of an agreement again, because the text of the agreement has changed since the
+/// guest opened the form. The checkbox is not ticked.
 async fn text_changed(
     mut request: PageRequest,
     page_stay: PageStay,
@@ -202,8 +202,8 @@ async fn text_changed(
 }
 
 /// Returns the address to open after a step was saved. If the saved step is incomplete or has new
-/// questions, this is the page of that step. Otherwise it is the page of the next incomplete step,
-/// or the review if every step is complete.
+/// questions, the address is that of the same step. Otherwise it is the address of the next
+/// incomplete step. If every step is complete, it is the address of the review.
 fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> String {
     let mut asked = saved.questions.iter().flatten();
     let asks_anew = asked.any(|question| {
@@ -219,7 +219,8 @@ fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> Stri
     }
 }
 
-/// Submits the pre-check-in. A second submission is redirected to the same page as the first.
+/// Submits the pre-check-in. If it has already been submitted, the guest is redirected to the same
+/// page as after the first submission.
 pub async fn submit(
     State(service): SendingService,
     params: PathParams,
@@ -418,7 +419,7 @@ async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { request, response }
         }
-        // The file does not exist any more. The guest sees the same page as after a removal.
+        // The file has already been removed. The guest sees the same page as after a removal.
         Err(refusal) if refusal.status == 404 && operation == "removeStepFile" => {
             let response = reply::redirect(&page_stay.links.step(step.id));
             FormAnswer { request, response }
@@ -447,7 +448,7 @@ async fn hand_over(mut request: PageRequest, body: Body, operation: &'static str
     }
 }
 
-/// Responds with the page of a step that contains the refused form.
+/// Responds with the page of a step. The page contains the refused form.
 fn of_step(
     request: PageRequest,
     page_stay: &PageStay,
@@ -484,8 +485,8 @@ fn no_step(request: PageRequest, page_stay: &PageStay) -> FormAnswer {
     FormAnswer { request, response }
 }
 
-/// Returns the text that explains a refusal to the guest. The message in the refusal is English and
-/// meant for programs.
+/// Returns the text that explains a refusal to the guest. The page does not show the refusal's own
+/// message, which is in English and meant for developers.
 pub(super) fn text(refusal: &PageRefusal, page_stay: &PageStay) -> &'static str {
     let words: &'static Words = page_stay.texts;
     let errors = &words.errors;

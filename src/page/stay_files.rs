@@ -97,7 +97,7 @@ pub fn manifest(page_stay: &PageStay) -> String {
 }
 
 /// Returns the service worker. The worker stores the offline copy until the end of the last day of
-/// the stay, in the flat's time zone. For a cancelled stay it stores no copy.
+/// the stay, in the flat's time zone. For a cancelled stay, the worker stores no copy.
 #[must_use]
 pub fn worker(page_stay: &PageStay) -> String {
     let stay = &page_stay.view.reservation;

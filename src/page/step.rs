@@ -1,5 +1,5 @@
-//! The page of a step. It shows the step's form, a refused form with its faults, or the answers of
-//! a step that the guest cannot save.
+//! The page of a step. It shows the step's form, or a refused form with its faults. If the guest
+//! cannot save the step, it shows the saved answers.
 
 use std::borrow::Cow;
 
@@ -26,21 +26,22 @@ struct StepPage<'v> {
     step: &'v StepView,
     position: String,
     summary: Option<Summary>,
-    /// The message of the staff who sent the step back for changes.
+    /// The message that staff wrote when they sent the step back for changes.
     sent_back: Option<&'v str>,
     note: Option<&'static str>,
     /// A built-in sentence about the step. If the host has written no description, the sentence
     /// explains the type of the step. If an agreement has no text, the sentence says how the guest
-    /// gets or signs it.
+    /// receives or signs the agreement.
     sentence: Option<&'static str>,
     progress: Option<ProgressCard<'v>>,
     /// The name and the amount of each fee.
     fees: Vec<(&'v str, String)>,
-    /// The total of the fees; `None` for a single fee.
+    /// The total of the fees; `None` if there is only a single fee or the fees have different
+    /// currencies.
     total: Option<String>,
-    /// The text of an agreement, with its language. A page with a form shows the text that the
-    /// guest must accept. Any other page shows the accepted text. `None` as language means the
-    /// requested language.
+    /// The text of an agreement and its language, where `None` means the requested language. A page
+    /// with a form shows the current text, which the guest must accept. A page without a form shows
+    /// the text that the guest has accepted.
     contract: Option<(&'v str, TextLanguage<'v>)>,
     /// A sentence that says when the guest accepted the agreement. Set only if the guest can still
     /// change the step.
@@ -53,7 +54,7 @@ struct StepPage<'v> {
     onward: Option<String>,
 }
 
-/// The progress of a step that another system completes.
+/// The progress of a step that another system, such as an identity provider, completes.
 struct ProgressCard<'v> {
     state: &'static str,
     is_bad: bool,
@@ -78,7 +79,8 @@ pub struct RefusedForm {
     /// The values that the guest typed.
     pub typed: Option<FormFields>,
     pub faults: Faults,
-    /// The reason that concerns the whole form instead of one field.
+    /// The reason of the refusal that concerns the whole form; `None` if only single fields have
+    /// faults.
     pub text: Option<&'static str>,
 }
 
@@ -87,7 +89,7 @@ pub struct RefusedForm {
 pub struct StepOptions {
     /// The number of fieldsets for other guests.
     pub guests: Option<usize>,
-    /// Whether the page marks the required answers that are missing in the saved step.
+    /// Whether the page marks each required field for which no answer is saved.
     pub marks_missing: bool,
 }
 
@@ -176,8 +178,8 @@ pub fn render(
     .map_err(Error::internal)
 }
 
-/// Returns the address to open after this step: the next incomplete step that is open, otherwise
-/// the review.
+/// Returns the address to open after this step: the page of the next incomplete step that the guest
+/// can save. If there is none, returns the address of the review.
 #[must_use]
 pub fn next_address(page_stay: &PageStay, step: &StepView) -> String {
     page_stay.next(Some(step.id)).map_or_else(
@@ -217,8 +219,8 @@ fn note(
         .then_some(words.precheckin.more)
 }
 
-/// Returns the text of an agreement. If the page has no form, this is the accepted text. Below it,
-/// the page says when the guest accepted it.
+/// Returns the text of an agreement: the current text if the page has a form, otherwise the text
+/// that the guest has accepted.
 fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextLanguage<'_>)> {
     let accepted = step.acceptance.as_ref().filter(|_| !step.is_text_changed);
     let today = step.agreement.as_ref()?.text.as_deref();
@@ -232,7 +234,7 @@ fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextLanguage<'_>)>
 }
 
 /// Returns whether the guest has accepted exactly the text that the page shows. Returns false if
-/// the text has changed since, or if the guest accepted the text in another language.
+/// the text has changed since then, or if the guest accepted the text in another language.
 fn is_accepted_text(step: &StepView) -> bool {
     let today = step.agreement.as_ref();
     let today = today.and_then(|agreement| agreement.text.as_deref());
@@ -241,8 +243,8 @@ fn is_accepted_text(step: &StepView) -> bool {
         .is_some_and(|accepted| accepted.text_sha256 == today.map(text_hash))
 }
 
-/// Returns whether the guest accepted the agreement in a language other than the page's. The page
-/// then shows the accepted text.
+/// Returns whether the guest accepted the agreement in a language other than the language of the
+/// page. The page then shows the accepted text.
 fn is_accepted_otherwise(step: &StepView) -> bool {
     step.acceptance.is_some()
         && step.state.is_ready()
@@ -380,7 +382,8 @@ fn form<'v>(
     })
 }
 
-/// Returns whether the uploaded files alone complete the step. The form then needs no confirmation.
+/// Returns whether the guest completes the step only by uploading files. The page then shows no
+/// form for a confirmation.
 fn is_completed_by_files(step: &StepView) -> bool {
     match step.step_type.file_use() {
         FileUse::Identity => !step.is_upload_unavailable,
@@ -398,14 +401,14 @@ fn is_signed_elsewhere(step: &StepView) -> bool {
     agreement.is_some_and(|agreement| agreement.is_signed_elsewhere)
 }
 
-/// Returns whether the guest cannot complete an agreement on this page. Either the guest must sign
-/// the agreement at an e-signature provider, or another system has reported its progress.
+/// Returns whether the guest cannot accept an agreement on this page. Either the guest must first
+/// sign the agreement at an e-signature provider, or the provider has already reported progress.
 fn is_signed_first(step: &StepView) -> bool {
     step.is_signature_required == Some(true) || carried_out(step)
 }
 
-/// Returns whether another system has reported progress of the step. If so, the page does not ask
-/// the guest to confirm the step.
+/// Returns whether another system, such as an identity or e-signature provider, has reported
+/// progress of the step. If so, the page does not ask the guest to confirm the step.
 const fn carried_out(step: &StepView) -> bool {
     step.progress.is_some()
 }

@@ -1,4 +1,5 @@
-//! The mark of a step: an icon and a text that show the step's state. Every list of steps shows it.
+//! The mark of a step: an icon and a text that show the step's state. Every list of steps shows the
+//! mark beside each step.
 
 use super::answers;
 use super::page_stay::PageStay;
@@ -11,7 +12,7 @@ use crate::words::fill;
 pub struct StepMark {
     /// The icon; `None` if the page shows the number of the step instead.
     pub icon: Option<&'static str>,
-    /// Additional CSS classes of the icon.
+    /// CSS classes for the icon that depend on the state of the step.
     pub classes: &'static str,
     /// The state of the step in words.
     pub text: &'static str,
@@ -43,7 +44,7 @@ impl StepMark {
     }
 }
 
-/// Returns whether another system reported that the step failed and that the guest must act.
+/// Returns whether another system, such as an e-signature provider, reported that the step failed.
 /// Returns false for identity checks, because the guest can repeat a failed check.
 #[must_use]
 pub fn has_failed(step: &StepView) -> bool {
@@ -52,7 +53,7 @@ pub fn has_failed(step: &StepView) -> bool {
     is_failed && !step.step_type.checks_identity()
 }
 
-/// Returns a text that names the missing parts of a step; `None` if the step is ready for the
+/// Returns a text that names the missing parts of a step; `None` if the step does not prevent the
 /// submission.
 #[must_use]
 pub fn missing(page_stay: &PageStay, step: &StepView) -> Option<String> {

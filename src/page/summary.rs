@@ -1,5 +1,5 @@
-//! The list of a form's faults above the form. The list gets the focus, and each entry links to a
-//! field.
+//! The list of a form's faults above the form. The browser moves the focus to the list. Each entry
+//! of the list links to a field with a fault.
 
 use super::fault::{FaultKind, Faults};
 use super::fields::PageField;
@@ -9,25 +9,25 @@ use crate::words::Words;
 
 /// The list of a form's faults, shown above the form.
 pub struct Summary {
-    /// The message about the form as a whole.
+    /// The message that concerns the whole form; `None` if there is no such message.
     pub text: Option<&'static str>,
     pub links: Vec<FaultLink>,
 }
 
 /// A link to a field with a fault.
 pub struct FaultLink {
-    /// The id of the element to which the link leads.
+    /// The id of the element that gets the focus when the guest follows the link.
     pub target: String,
     pub label: String,
-    /// The languages of the question's texts, if the label is one of these texts (`text`). `None`
-    /// for a label of the product.
+    /// The languages of the question's texts, if `label` is the question's `text`. `None` if
+    /// `label` is a built-in text.
     pub languages: Option<TextLanguages>,
     pub text: String,
 }
 
 impl Summary {
-    /// Builds the summary of a form; `None` if the form has no faults. A fault of a field that the
-    /// form does not have appears as a fault of the whole form.
+    /// Builds the summary of a form; `None` if the form has no faults. If a fault names a field
+    /// that the form does not have, the summary describes a fault of the whole form.
     pub fn of<'f, 'v: 'f>(
         fields: impl Iterator<Item = &'f PageField<'v>>,
         files: Option<&Files<'_>>,

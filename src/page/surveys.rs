@@ -36,8 +36,8 @@ const TEXTS: [&str; 2] = ["publicText", "privateReview"];
 
 type SurveysService = State<Arc<Service>>;
 
-/// Handles GET: shows the form of a survey. After the guest has answered it, shows a text of
-/// thanks.
+/// Handles GET: shows the form of a survey. After the guest has answered the survey, the page
+/// thanks the guest instead.
 pub async fn get(
     kind: SurveyKind,
     State(service): SurveysService,

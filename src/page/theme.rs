@@ -5,8 +5,8 @@
 //! background colour of the branding unchanged. The text on it is white or nearly black, whichever
 //! has more contrast. One of the two always reaches 4.5:1 ([`BLACK`]).
 //!
-//! A colour for text or edges is moved towards black or white until it is readable on each of its
-//! backgrounds.
+//! A colour for text or edges is mixed with black or white until it is readable on each background
+//! on which the page uses it.
 
 use std::fmt::Write as _;
 
@@ -18,8 +18,8 @@ const TEXT: f64 = 4.5;
 /// Minimum contrast of edges and controls (WCAG 1.4.11).
 const EDGE: f64 = 3.0;
 
-/// Contrast of body text if the text colour of the branding is not readable and is replaced. It is
-/// well above the minimum [`TEXT`].
+/// Contrast of the body text that replaces an unreadable text colour of the branding. It is well
+/// above [`TEXT`], the minimum contrast of text.
 const BODY: f64 = 9.0;
 
 const WHITE: Rgb = Rgb([0xff; 3]);
@@ -31,7 +31,7 @@ const BLACK: Rgb = Rgb([0x05; 3]);
 /// The page background in dark mode.
 const NIGHT: Rgb = Rgb([0x12, 0x14, 0x18]);
 
-/// Number of steps in which a colour is moved towards black or white.
+/// Number of steps from a colour to black or white. The page uses the first step that is readable.
 const STEPS: u8 = 40;
 
 /// An sRGB colour, as red, green and blue.
@@ -67,8 +67,8 @@ impl Rgb {
         one.max(other) / one.min(other)
     }
 
-    /// Mixes this colour with another one. `parts` of `of` parts of the mixture are the other
-    /// colour, such as 3 of 4.
+    /// Mixes this colour with another one. `other` has the share `parts / of` in the mixture, such
+    /// as 3/4.
     fn mixed(self, other: Self, parts: u8, of: u8) -> Self {
         let (parts, of) = (u16::from(parts.min(of)), u16::from(of));
         let mut mixed = self.0;
@@ -89,14 +89,15 @@ impl Rgb {
         }
     }
 
-    /// Returns whether the colour has at least the contrast `ratio` to each of these backgrounds.
+    /// Returns whether the colour has at least the contrast `ratio` to both backgrounds in
+    /// `grounds`.
     fn stands_out(self, grounds: [Self; 2], ratio: f64) -> bool {
         grounds.iter().all(|ground| self.contrast(*ground) >= ratio)
     }
 
-    /// Returns the colour if it has the contrast `ratio` to each background. Otherwise moves it
-    /// towards `pole`, and returns the first colour with that contrast. Returns `pole` if no colour
-    /// has it.
+    /// Returns this colour if it has the contrast `ratio` to both backgrounds. Otherwise mixes it
+    /// with `pole`, and returns the first mixture with that contrast. If there is no such mixture,
+    /// returns `pole`.
     fn moved(self, grounds: [Self; 2], pole: Self, ratio: f64) -> Self {
         let steps = (0..=STEPS).map(|step| self.mixed(pole, step, STEPS));
         steps
@@ -113,8 +114,8 @@ impl std::fmt::Display for Rgb {
     }
 }
 
-/// Returns the contrast ratio of two colours (WCAG), and the text colour that is readable on
-/// `ground`. Returns `None` if one of the arguments is not a colour.
+/// Returns the contrast ratio of two colours (WCAG), and white or nearly black, whichever is
+/// readable on `ground`. Returns `None` if one of the arguments is not a colour.
 #[must_use]
 pub fn contrast(colour: &str, ground: &str) -> Option<(f64, String)> {
     let (colour, ground) = (Rgb::parse(colour)?, Rgb::parse(ground)?);
@@ -158,8 +159,8 @@ impl Colours {
         }
     }
 
-    /// Returns the colours for dark mode. Each light background is replaced by a dark colour that
-    /// is mixed with a little of the light colour. A dark background does not change.
+    /// Returns the colours for dark mode. Each light background becomes a dark colour that contains
+    /// a little of the light colour. A dark background does not change.
     fn by_night(self) -> Self {
         let darkened = |colour: Rgb| {
             if colour.text_colour() == WHITE {
@@ -181,7 +182,8 @@ impl Colours {
     }
 }
 
-/// The colours of the page. Each text colour is readable on its background.
+/// The colours of the page. Each text colour is readable on the backgrounds on which the page uses
+/// it.
 #[derive(Debug, Clone, Copy)]
 struct Palette {
     /// Background of the page.
@@ -199,7 +201,7 @@ struct Palette {
     on_brand: Rgb,
     /// Colour of links, marks and the borders of buttons, on the page and in sections.
     link: Rgb,
-    /// Background of the special offer.
+    /// Background of the section that shows the special offer.
     accent: Rgb,
     on_accent: Rgb,
     /// Background of the footer.
@@ -217,8 +219,8 @@ impl Palette {
             footer,
         } = colours;
         let text_colour = ground.text_colour();
-        // The background of a section is a little lighter than that of the page, if the text stays
-        // readable on the lighter colour.
+        // The background of a section is a little lighter than the background of the page. If text
+        // would be unreadable on the lighter colour, both backgrounds are equal.
         let lighter = if text_colour == BLACK {
             ground.mixed(WHITE, 3, 4)
         } else {
@@ -333,8 +335,8 @@ mod tests {
         any::<[u8; 3]>().prop_map(Rgb)
     }
 
-    /// Generates five random colours, many of them grey. Greys are the hardest case, because they
-    /// differ only in lightness.
+    /// Generates five random colours, many of them grey. Greys are the hardest case, because two
+    /// greys can only contrast by their lightness.
     fn colours() -> impl Strategy<Value = Colours> {
         let grey = any::<u8>().prop_map(|part| Rgb([part; 3]));
         let any = prop_oneof![colour(), grey].boxed();

@@ -26,8 +26,8 @@ pub struct Files<'v> {
     pub key: Uuid,
     pub accept: &'static str,
     pub hint: String,
-    /// The document types that the guest can choose from, if the step requires no documents: form
-    /// value and label.
+    /// The form value and the label of each document type that the guest can choose. The list is
+    /// empty if the step requires certain documents.
     pub kinds: Vec<(&'static str, &'static str)>,
 }
 
@@ -35,7 +35,8 @@ pub struct Files<'v> {
 pub struct UploadedFile<'v> {
     pub name: &'v str,
     pub kind: Option<String>,
-    /// The address of the image; `None` if browsers cannot show files of this type.
+    /// The address of the uploaded image; `None` if the file is of a type that browsers cannot
+    /// show.
     pub thumbnail: Option<String>,
     /// The address that removes the file, and the label of the button that sends a form to it.
     pub remove: Option<(String, String)>,
@@ -48,11 +49,11 @@ pub struct UploadSlot {
     pub title: Option<String>,
     pub kind: Option<String>,
     pub error: Option<String>,
-    /// The file inputs: element id, label, and whether the input opens the camera.
+    /// The element id and the label of each file input, and whether the input opens the camera.
     pub inputs: Vec<(String, &'static str, bool)>,
 }
 
-/// Returns the files of a step; `None` if the step has no files and accepts none.
+/// Returns the files of a step; `None` if nothing has been uploaded and the step accepts no files.
 #[must_use]
 pub fn files<'v>(
     page_stay: &PageStay,
@@ -97,7 +98,8 @@ pub fn files<'v>(
             (format!("{id}-file"), words.choose, false),
             (format!("{id}-photo"), words.take_photo, true),
         ];
-        // The refusal does not name the form that was sent, so the first form shows the error.
+        // The refusal does not tell which of the step's upload forms was sent. So the first form
+        // shows the error.
         let error = error.clone().filter(|_| number == 0);
         UploadSlot {
             title: kind.map(|kind| answers::document(kind, page_stay)),

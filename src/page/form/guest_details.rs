@@ -1,5 +1,5 @@
-//! Parses the details of guests in a form: those of the guest who booked, and those of the other
-//! guests.
+//! Parses the details of guests in a form: the details of the guest who booked, and those of the
+//! other guests.
 
 use engine::operation::Object;
 use engine::typed;
@@ -16,7 +16,7 @@ use crate::precheck::has_field_value;
 /// The fields of one guest in a form.
 struct GuestFields<'f> {
     fields: &'f [(String, String)],
-    /// The number of the guest; `None` for the guest who booked.
+    /// The number of the guest in the form, starting with 0; `None` for the guest who booked.
     guest: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ impl<'f> GuestFields<'f> {
         values.filter(|(_, value)| value != "").collect()
     }
 
-    /// Returns the details of the guest that changed, and a fault for each required detail that is
+    /// Returns the changed details of the guest, and a fault for each required detail that is
     /// missing after the change. If `is_strict` is false, missing details are no faults.
     fn changes(
         &self,
@@ -80,9 +80,10 @@ impl<'f> GuestFields<'f> {
                 continue;
             }
             let (value, was) = (self.value(name), self.was(name));
-            // The form can show a value that is not saved. Such a value comes from the reservation,
-            // or another person has deleted the saved value since. It is saved even if the guest
-            // has not changed it, unless the guest has saved details and the field is optional.
+            // The form can show a value that is not saved. Either the value comes from the
+            // reservation, or another person has deleted the saved value since the form was opened.
+            // The value is saved even if the guest has not changed it, unless the guest has saved
+            // details and the field is optional.
             let is_unsaved = !value.is_empty()
                 && !has_field_value(&after, name)
                 && (saved.is_none() || *need != Requirement::Never);
@@ -172,7 +173,7 @@ pub(super) fn guests(
         } else {
             let is_strict = !adds && removed.is_none();
             // Another person may have removed the saved guest since the form was opened. Then the
-            // values that the form showed replace the saved values in the comparison.
+            // values that the form showed are used instead of the saved values.
             let shown = guest_fields.id().map(|_| guest_fields.shown(&asked));
             let before = known.and_then(Value::as_object).or(shown.as_ref());
             let (changes, found) = guest_fields.changes(&asked, before, is_strict);
@@ -180,8 +181,8 @@ pub(super) fn guests(
             match known {
                 Some(_) if changes.is_empty() => None,
                 Some(known) => Some(changes.into_iter().chain([id_of(known)]).collect()),
-                // Another person has removed the guest. If this form has changes to the guest, they
-                // are saved as a new guest. Otherwise the guest stays removed.
+                // Another person has removed the guest. If this form changes the guest, all details
+                // of the form are saved as a new guest. Otherwise the guest stays removed.
                 None if guest_fields.id().is_some() && changes.is_empty() => None,
                 None => Some(all_values(&guest_fields, &asked)),
             }

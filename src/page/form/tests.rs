@@ -17,7 +17,7 @@ fn fields(pairs: &[(&str, &str)]) -> FormFields {
         .collect()
 }
 
-/// Builds a step of this type. `more` has additional fields of the step.
+/// Builds a step of this type. `more` has fields to add to the step.
 fn step(step_type: StepType, more: Value) -> StepView {
     let mut step = json!({
         "id": id(1),
@@ -33,7 +33,8 @@ fn step(step_type: StepType, more: Value) -> StepView {
     serde_json::from_value(step).unwrap()
 }
 
-/// Returns the parsed answers, or the name and the fault of each invalid field.
+/// Returns the parsed answers. If the form has faults, returns the name of each field with a fault,
+/// and the kind of the fault.
 fn answered(step: &StepView, pairs: &[(&str, &str)]) -> Result<Value, Vec<(String, FaultKind)>> {
     let answered =
         parse_step(step, CHECK_IN, &fields(pairs)).map(|filled| Value::Object(filled.answers));
@@ -435,7 +436,7 @@ fn a_message_form_reads_text_and_key() {
 }
 
 proptest! {
-    /// A form refuses every field that it does not have.
+    /// Each form refuses every field that it does not have.
     #[test]
     fn unknown_form_fields_are_refused(
         step_type in prop::sample::select(StepType::VARIANTS),

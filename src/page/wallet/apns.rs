@@ -1,4 +1,5 @@
-//! A client of Apple's push service. A push makes each phone with a pass fetch the changed pass.
+//! A client of Apple's push service. A push makes a phone fetch the changed passes from this
+//! service.
 //!
 //! The certificate of the pass type authenticates this service to Apple. A push has no content.
 
@@ -18,9 +19,9 @@ use super::PassSigner;
 const DEADLINE: Duration = Duration::from_secs(10);
 /// The `User-Agent` of pushes.
 const USER_AGENT: &str = "Vestibule-Passes/1";
-/// Maximum number of bytes that are read from a response.
+/// Maximum number of bytes that the client reads from a response of Apple's service.
 const ANSWER: usize = 4 << 10;
-/// Initial size of the HTTP/2 window of a stream, in bytes.
+/// Initial flow-control window of an HTTP/2 stream, in bytes.
 const UNREAD: u32 = 16 << 10;
 /// The reasons in Apple's 400 responses that mean that the push token is not valid for passes of
 /// this pass type. A retry would fail again.
@@ -44,7 +45,7 @@ pub(super) enum PushResult {
     Accepted,
     /// The phone no longer has the pass, or its push token is not valid.
     Gone,
-    /// Apple refused the push and would refuse it again.
+    /// Apple refused the push and would refuse the same push again.
     Refused,
     /// There was no response, or Apple's refusal is temporary. A retry can succeed.
     Failed,
@@ -141,7 +142,7 @@ async fn reason(mut response: Response) -> String {
     reason
 }
 
-/// Returns the result of a push that Apple answered with this status and reason.
+/// Returns the result of a push to which Apple's service responded with this status and reason.
 fn result_of(status: StatusCode, reason: &str) -> PushResult {
     match status.as_u16() {
         200..=299 => PushResult::Accepted,

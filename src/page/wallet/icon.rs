@@ -1,15 +1,15 @@
-//! Draws the icon of a pass: a house on the brand colour. The icon is a PNG, because passes accept
-//! no other format.
+//! Draws the icon of a pass: a house on the brand colour. The icon is a PNG, because Apple Wallet
+//! accepts no other format in a pass.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// The required icons: file name and width in pixels.
+/// The file name and the width in pixels of each icon that Apple Wallet requires.
 pub const SIZES: [(&str, u32); 3] = [("icon.png", 29), ("icon@2x.png", 58), ("icon@3x.png", 87)];
 
-/// Samples per pixel along each axis. More samples give smoother edges.
+/// Number of sample points per pixel along each axis. More points give smoother edges.
 const SAMPLES: u32 = 4;
 
 /// Returns whether a point is inside the drawing of a house, which has a roof and walls with a
@@ -27,7 +27,7 @@ fn is_house(x: f64, y: f64) -> bool {
 pub fn png(size: u32, [ground, ink]: [[u8; 3]; 2]) -> Vec<u8> {
     let mut rows = Vec::new();
     for y in 0..size {
-        // Each row begins with its filter type. 0 means no filter.
+        // In a PNG file, each row begins with the type of its filter. 0 means no filter.
         rows.push(0);
         for x in 0..size {
             let looks = (0..SAMPLES * SAMPLES).filter(|look| {

@@ -1,10 +1,10 @@
-//! The stay as a pass for Apple Wallet: a ZIP file of the content, the icons, their checksums, and
-//! a signature of the checksums.
+//! The stay as a pass for Apple Wallet. A pass is a ZIP file. It contains the content, the icons,
+//! the checksums of these files, and a signature of the checksums.
 //!
-//! [`pass`] builds the content, [`signer`] signs the checksums, [`icon`] draws the icons, and
-//! [`zip`] writes the file. A pass is built for each request and not stored. It contains the door
-//! code while the code is valid. Phones fetch updates from [`service`]. [`pushes`] finds passes
-//! that have changed, and makes phones fetch them through [`apns`].
+//! Module [`pass`] builds the content, [`signer`] signs the checksums, [`icon`] draws the icons,
+//! and [`zip`] writes the file. A pass is built for each request and not stored. It contains the
+//! door code while the code is valid. Phones fetch updates from [`service`]. [`pushes`] finds
+//! passes that have changed, and makes phones fetch them through [`apns`].
 
 mod apns;
 mod icon;
@@ -26,8 +26,8 @@ pub use pushes::PassPushes;
 pub(in crate::page) use service::routes;
 pub use signer::PassSigner;
 
-/// Builds the ZIP file of a pass with this content. The icons have the brand's colours, and the
-/// signature has the time `now`.
+/// Builds the ZIP file of a pass with the content `pass`. `brand` has the brand colour of the icons
+/// and the text colour on it. The signature contains the time `now`.
 pub fn package(
     signer: &PassSigner,
     pass: &Value,

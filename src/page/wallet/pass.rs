@@ -13,8 +13,8 @@ use crate::guest::passes::PassView;
 use crate::words::fill;
 
 /// Returns the content of a stay's pass. `url` is the address of the stay's page. `service` is the
-/// address of the web service for updates. A pass that has expired is marked as void and contains
-/// no door code.
+/// base address of the web service from which phones fetch updates. A pass that has expired is
+/// marked as void and contains no door code.
 #[must_use]
 pub(crate) fn pass(
     page_stay: &PageStay,

@@ -1,7 +1,7 @@
 //! A background task that finds passes that have changed, and sends a push to each phone that has
 //! such a pass (rules: guest-requests#passes, 6).
 //!
-//! Every node checks the registered passes. A node rebuilds a pass if data of its organization has
+//! Every node checks the registered passes. A node rebuilds a pass if the organization's data has
 //! changed since the last check. It also rebuilds a pass whose door code has become valid or has
 //! expired. The queue of phones that wait for a push is in [`crate::guest::pushes`].
 
@@ -28,19 +28,19 @@ use crate::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 const EVERY: Duration = Duration::from_secs(30);
 /// Maximum number of concurrent pushes.
 const MAX_CONCURRENT: usize = 16;
-/// How long after the departure the service still pushes changes of a pass. After that, the next
-/// rebuild of the pass removes the registrations of its phones.
+/// How long after the departure the service still pushes changes of a pass. When a pass is rebuilt
+/// after this time, the registrations of the phones with this pass are deleted.
 const AFTER_DEPARTURE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// The id of a stay: the id of its organization, and the id of its reservation.
 type StayId = (Uuid, Uuid);
 
-/// The result of a check of a pass. The pass is rebuilt if the organization's `revisions` change,
-/// or at `until`.
+/// The result of a check of a pass. The next checks rebuild the pass only if the organization's
+/// `revisions` have changed, or from the time `until` on.
 #[derive(Clone, Copy)]
 struct PassCheck {
     revisions: (i64, i64),
-    /// The next time at which the pass changes without a change of data, for example when a door
+    /// The next time at which the pass changes although no data changes, for example because a door
     /// code becomes valid. `None` if there is no such time.
     until: Option<Timestamp>,
 }
@@ -133,8 +133,8 @@ impl PassPushes {
         }
     }
 
-    /// Builds a pass. If its content has changed, records the change, so that pushes to the phones
-    /// with this pass become due. Removes these phones if the departure is more than
+    /// Builds a pass. If its content has changed, records the change. The phones with this pass are
+    /// then due for a push. Removes the registrations of these phones if the departure is more than
     /// [`AFTER_DEPARTURE`] ago.
     async fn check_pass(
         &self,
@@ -143,7 +143,7 @@ impl PassPushes {
         let (service, now) = (&self.service, self.service.clock.now());
         let stay = (pass.organization, pass.reservation);
         let mut request = PageRequest::without_browser(service.clone(), pass.token);
-        // The stay cannot be read now, so the next run checks it again.
+        // The stay cannot be read now, so the next run checks this pass again.
         let Ok(current) = current(service, &mut request, stay).await else {
             return PassCheck {
                 revisions,
@@ -169,7 +169,7 @@ impl PassPushes {
         }
     }
 
-    /// Sends the pushes that are due, in one batch per organization.
+    /// Sends the pushes that are due, one organization after the other.
     async fn push(&self) -> Result<()> {
         let service = &self.service;
         let is_valid = service

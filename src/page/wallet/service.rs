@@ -1,6 +1,6 @@
-//! The web service with which phones update their passes. Apple defines its interface. A phone
-//! registers and unregisters a pass, lists changed passes, fetches the latest pass, and reports
-//! problems.
+//! The web service with which phones update their passes. Its interface is defined by Apple. A
+//! phone registers and unregisters a pass, lists changed passes, fetches the latest pass, and
+//! reports problems.
 //!
 //! The server builds the pass for each request. A pass has changed if the hash of its content
 //! differs from the recorded hash.
@@ -44,7 +44,7 @@ const NAME_LENGTH: usize = 200;
 type WalletService = State<Arc<Service>>;
 type WalletPath<T> = Result<Path<T>, PathRejection>;
 
-/// Returns the routes of the web service.
+/// Returns the routes of the web service for updates of passes.
 pub(in crate::page) fn routes(service: &Arc<Service>) -> Router {
     Router::new()
         .route(
@@ -67,7 +67,8 @@ struct Registration {
     push_token: String,
 }
 
-/// A pass whose device has sent a valid token, and the request to read the pass's stay.
+/// A pass whose device has sent a valid token, and the request with which the service reads the
+/// stay of the pass.
 struct OpenedPass {
     request: PageRequest,
     stay: (Uuid, Uuid),
@@ -79,7 +80,8 @@ pub(super) struct CurrentPass {
     content: Value,
     is_enabled: bool,
     changed_at: Timestamp,
-    /// The next time at which a door code becomes valid or expires; `None` if there is none.
+    /// The next time at which a door code becomes valid or expires; `None` if no such time is
+    /// known.
     pub(super) next_change_at: Option<Timestamp>,
 }
 
@@ -100,7 +102,7 @@ fn empty(status: u16) -> Response {
     response
 }
 
-/// Returns the response to a device. If `outcome` is an error, the response has this HTTP status.
+/// Returns the response to a device. The error in `outcome` is the HTTP status of the response.
 fn answered(operation: &'static str, outcome: Result<Response, u16>) -> Response {
     let mut response = outcome.unwrap_or_else(empty);
     attach_operation(&mut response, operation, None);
@@ -132,8 +134,8 @@ async fn registered(
     if !is_name(&device) || !is_name(&registration.push_token) {
         return Err(400);
     }
-    // The service finds changes by comparing a pass with its recorded content. So the content must
-    // be recorded before the device asks for changed passes.
+    // The service detects a change by comparing a pass with its recorded content. So the content
+    // must be recorded before the device asks for changed passes.
     let current = current(service, &mut opened.request, opened.stay).await?;
     if !current.is_enabled {
         return Err(401);
@@ -306,7 +308,7 @@ async fn log(request: HttpRequest) -> Response {
     answered("logPass", outcome)
 }
 
-/// Returns the signer; `None` if it does not sign passes of this type.
+/// Returns the signer if it signs passes of this type and its certificate is valid now.
 fn signer<'s>(service: &'s Service, pass_type: &str) -> Option<&'s PassSigner> {
     service
         .app_state
@@ -315,7 +317,7 @@ fn signer<'s>(service: &'s Service, pass_type: &str) -> Option<&'s PassSigner> {
 }
 
 /// Finds the pass that a request names, and checks the request's token. The error is an HTTP
-/// status: 404 for another pass type, 401 for a wrong token or a stay that no longer exists.
+/// status: 404 for another pass type, 401 if the token is wrong or the stay no longer exists.
 async fn open(
     service: &Arc<Service>,
     headers: &HeaderMap,

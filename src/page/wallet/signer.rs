@@ -25,8 +25,8 @@ use x509_cert::der::asn1::{Null, ObjectIdentifier, OctetString, SetOfVec, UtcTim
 use x509_cert::der::{self, Any, DateTime, Decode as _, Encode, EncodeValue, Tagged};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
-/// The attributes of a certificate's subject: `USER_ID` is the pass type (RFC 4519, 2.39), and
-/// `UNIT` is the team (RFC 4519, 2.20).
+/// Identifiers of attributes in the subject of a certificate. `USER_ID` identifies the pass type
+/// (RFC 4519, 2.39), and `UNIT` the team (RFC 4519, 2.20).
 const USER_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("0.9.2342.19200300.100.1.1");
 const UNIT: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.11");
 /// Object identifiers of content types, signed attributes and algorithms (RFC 5652, 4 and 11; RFC
@@ -41,18 +41,18 @@ const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1
 /// Maximum size of the certificate file in bytes.
 const MAX_BYTES: usize = 65_536;
 
-/// The certificate and key that sign passes, with the pass type and the team that the certificate
-/// names.
+/// The certificate and key that sign passes, and the pass type and the team in the subject of the
+/// certificate.
 pub struct PassSigner {
     /// The pass type for which the certificate was issued.
     pub pass_type: String,
-    /// The team that owns the pass type.
+    /// The identifier of the Apple developer team that owns the pass type.
     pub team: String,
     certificate: Certificate,
     /// Other certificates in the file, such as Apple's intermediate certificate.
     chain: Vec<Certificate>,
     key: Arc<dyn SigningKey>,
-    /// Certificate, chain and key in PEM. With them, this service authenticates itself to Apple's
+    /// Certificate, chain and key in PEM, with which this service authenticates itself to Apple's
     /// push service.
     identity: String,
 }
@@ -140,7 +140,7 @@ impl PassSigner {
             && now <= validity.not_after.to_unix_duration()
     }
 
-    /// Returns certificate, chain and key in PEM, in the order in which TLS sends them.
+    /// Returns certificate, chain and key in PEM, in the order in which TLS requires them.
     pub(super) fn identity(&self) -> &[u8] {
         self.identity.as_bytes()
     }

@@ -1,7 +1,7 @@
 //! Writes a ZIP archive of a few small files without compression (PKWARE's application note, 4.3).
 
-/// Version 2.0 of the ZIP format. Each entry names it as the version that wrote the entry and as
-/// the version that a reader needs.
+/// Version 2.0 of the ZIP format. Each entry of the archive contains this number twice: as the
+/// version of the writer, and as the version that a reader needs.
 const VERSION: u16 = 20;
 /// 1 January 1980, the earliest possible date. Every archive has this date, so that an archive does
 /// not reveal when it was made.
