@@ -1,5 +1,5 @@
-//! Paths of the sign-in pages, and addresses made from them. An address includes the path prefix of
-//! the public URL, which a proxy may add.
+//! Paths of the sign-in pages, and functions that build addresses from them. If the public URL has
+//! a path prefix, the addresses include it. A proxy may serve this service below such a prefix.
 
 use engine::pipeline::Service;
 use form_urlencoded::Serializer;
@@ -16,7 +16,8 @@ pub(super) const SIGN_IN_WITH_PROVIDER: &str = "/sign-in/provider";
 /// The path to which the OpenID provider redirects browsers after a sign-in.
 pub const PROVIDER_CALLBACK: &str = "/sign-in/callback";
 
-/// Returns the path that browsers request: the path prefix of the public URL, followed by `path`.
+/// Returns the path that browsers request: the path prefix of the public URL, if it has one,
+/// followed by `path`.
 #[must_use]
 pub fn address(service: &Service, path: &str) -> String {
     let prefix = Url::parse(&service.app_state.public_url)
@@ -24,7 +25,8 @@ pub fn address(service: &Service, path: &str) -> String {
     format!("{}{path}", prefix.unwrap_or_default())
 }
 
-/// Adds a return path to the query of a path. Omits an invalid return path.
+/// Adds the parameter `return_to` to `path`. Its value is the path that the browser opens after the
+/// sign-in. Omits an invalid value.
 pub(super) fn with_return_path(path: &str, return_to: Option<&str>) -> String {
     match return_to.and_then(return_path::valid_return_path) {
         Some(return_to) => format!(

@@ -1,4 +1,4 @@
-//! The cookies of this module (RFC 6265; rules: members#sessions).
+//! The cookies of the sign-in pages and the console (RFC 6265; rules: members#sessions).
 //!
 //! Scripts cannot read the cookies (`HttpOnly`). Browsers send them on top-level navigation, but
 //! not with requests that another site embeds (`SameSite=Lax`). They apply to every path
@@ -12,12 +12,13 @@ use http::{HeaderMap, HeaderValue};
 /// The cookies that the sign-in pages and the console set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cookie {
-    /// The token of a session.
+    /// The token of the session of the signed-in member.
     Session,
-    /// The secret from which the form token of a visitor who is not signed in is derived.
+    /// The form secret of a visitor who is not signed in. The token in the visitor's forms is
+    /// derived from this secret.
     Forms,
-    /// The secret of a sign-in with the OpenID provider that has begun, and the return path of this
-    /// sign-in.
+    /// The secret and the return path of a sign-in with the OpenID provider, while this sign-in is
+    /// in progress.
     Provider,
     /// The language that the member chose in this browser.
     Language,
@@ -25,12 +26,13 @@ pub(super) enum Cookie {
 
 /// Maximum length of a cookie's value in bytes. The server ignores a longer value.
 const MAX_LENGTH: usize = 4_096;
-/// Maximum length of one part of a split value. Every browser supports a cookie of this length with
-/// its name (RFC 6265, 6.1).
+/// A long value is split over several cookies. This is the maximum length of the part in one
+/// cookie. Every browser supports a cookie with a name and a value of this length (RFC 6265, 6.1).
 const PART_LENGTH: usize = 3_600;
-/// Maximum number of cookies for a split value.
+/// Maximum number of cookies over which a value is split.
 const MAX_PARTS: usize = 3;
-// The split value can contain a secret, a separator and the longest return path in base64.
+// The cookies of one split value have room for a secret, a separator and the longest return path in
+// base64.
 const _: () = assert!(
     43 + 1 + super::return_path::MAX_RETURN_PATH_BYTES.div_ceil(3) * 4 <= PART_LENGTH * MAX_PARTS
 );
@@ -57,7 +59,7 @@ impl Cookie {
         single_value(headers, &self.name(service))
     }
 
-    /// Returns the value of a split cookie that a browser sends.
+    /// Returns the value that a browser sends split over several cookies.
     pub(super) fn read_parts(self, service: &Service, headers: &HeaderMap) -> Option<String> {
         let parts: Vec<String> = (0..MAX_PARTS)
             .map_while(|part| single_value(headers, &self.part_name(service, part)))
@@ -65,13 +67,14 @@ impl Cookie {
         (!parts.is_empty()).then(|| parts.concat())
     }
 
-    /// Returns the header that stores a value for this many seconds; 0 deletes the cookie.
+    /// Returns the `Set-Cookie` header that stores `value` for this many seconds. With 0 seconds,
+    /// the header deletes the cookie.
     pub(super) fn set(self, service: &Service, value: &str, seconds: u64) -> Option<HeaderValue> {
         set_cookie(service, &self.name(service), value, seconds)
     }
 
-    /// Returns the headers that store an ASCII value split over several cookies. They also delete
-    /// the cookies that an earlier, longer value needed.
+    /// Returns the `Set-Cookie` headers that store an ASCII value split over several cookies. They
+    /// also delete the cookies that an earlier, longer value needed.
     pub(super) fn set_parts(
         self,
         service: &Service,
@@ -126,8 +129,8 @@ fn is_secure(service: &Service) -> bool {
     service.app_state.public_url.starts_with("https:")
 }
 
-/// Returns the value of a cookie that occurs exactly once (RFC 6265, 5.4). Other cookies may
-/// contain any bytes.
+/// Returns the value of a cookie that occurs exactly once (RFC 6265, 5.4). Cookies with other names
+/// may contain any bytes.
 fn single_value(headers: &HeaderMap, name: &str) -> Option<String> {
     let pairs = headers
         .get_all(COOKIE)

@@ -15,14 +15,15 @@ pub(super) struct ProviderMetadata {
     pub(super) authorization: Url,
     /// The token endpoint, which exchanges a code for tokens.
     pub(super) token: Url,
-    /// The endpoint that returns claims about the person, such as the mail address. The ID token
-    /// may lack these claims.
+    /// The endpoint that returns claims about the person, such as the mail address. This service
+    /// needs it if the ID token lacks these claims.
     pub(super) userinfo: Option<Url>,
     /// The address of the provider's signing keys.
     pub(super) jwks: Url,
-    /// Whether the provider accepts the client secret only in the request body, not in a header.
+    /// Whether the provider accepts the client secret only in the request body, not in the
+    /// `Authorization` header.
     pub(super) is_secret_in_body: bool,
-    /// The algorithms of ID tokens that this service accepts.
+    /// The signature algorithms that this service accepts in ID tokens of the provider.
     pub(super) algorithms: Vec<CoreJwsSigningAlgorithm>,
     /// The provider's signing keys; empty until they are fetched.
     pub(super) keys: Vec<CoreJsonWebKey>,
@@ -84,8 +85,8 @@ fn required(document: &Value, name: &str) -> Result<Url, String> {
     optional(document, name)?.ok_or_else(|| format!("its metadata has no {name}"))
 }
 
-/// Reads an address from an entry of the metadata. Returns `None` if the entry is absent, null or
-/// empty.
+/// Reads the address in the entry `name` of the metadata. Returns `None` if the entry is absent,
+/// null or empty.
 fn optional(document: &Value, name: &str) -> Result<Option<Url>, String> {
     match &document[name] {
         Value::Null => Ok(None),
@@ -98,9 +99,10 @@ fn optional(document: &Value, name: &str) -> Result<Option<Url>, String> {
     }
 }
 
-/// Returns the supported algorithms whose signatures are verified with a public key of the
-/// provider. Excludes algorithms with a shared secret, and unsigned tokens. Without a list, the
-/// default is RS256, which every provider supports (Core 1.0, 3.1.3.7).
+/// Returns those of the named signature algorithms that this service supports. They all use a
+/// public key of the provider. Algorithms with a shared secret, and `none`, are not accepted. If
+/// the provider names no algorithms, the default is RS256, which every provider supports (Core 1.0,
+/// 3.1.3.7).
 fn algorithms(names: Option<Vec<&str>>) -> Vec<CoreJwsSigningAlgorithm> {
     let names = names.unwrap_or_else(|| vec!["RS256"]);
     let algorithms = names
@@ -113,7 +115,8 @@ fn algorithms(names: Option<Vec<&str>>) -> Vec<CoreJwsSigningAlgorithm> {
         .collect()
 }
 
-/// Reads a set of keys. Omits keys that this service does not support (RFC 7517, section 5).
+/// Reads a set of keys. Omits each key of a type that this service does not support (RFC 7517,
+/// section 5).
 pub(super) fn keys(document: &Value) -> Result<Vec<CoreJsonWebKey>, String> {
     let items = match &document["keys"] {
         Value::Null if document.is_object() => return Ok(Vec::new()),

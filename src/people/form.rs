@@ -2,8 +2,8 @@
 //! members#signing-in, 5).
 //!
 //! Each form has a token in a hidden field. The server derives the token from a secret in a cookie
-//! of the browser, by a one-way function. So the server stores nothing, and only a page for this
-//! browser can contain the token.
+//! of the browser, by a one-way function. So the server stores nothing. A page of an attacker
+//! cannot contain the token, because the attacker does not know the secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,8 +11,8 @@ use hmac::digest::Key;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-/// Derives a token from a secret for a purpose. The token reveals neither the secret nor the token
-/// for another purpose.
+/// Derives a token from a secret. Tokens for different purposes differ, for example for `form` and
+/// `state`. A token reveals neither the secret nor the token for another purpose.
 pub(crate) fn derive_token(secret: &str, purpose: &str) -> String {
     URL_SAFE_NO_PAD.encode(mac(secret, purpose).finalize().into_bytes())
 }

@@ -1,5 +1,6 @@
-//! The frame of the pages for members outside of the console. It shows one card, and above the card
-//! the signed-in member. The template is `templates/people/frame.html`.
+//! The frame of the pages for members outside of the console, such as the sign-in page. Such a page
+//! consists of one card. The frame can show the signed-in member above the card. The template is
+//! `templates/people/frame.html`.
 
 use std::sync::LazyLock;
 
@@ -13,12 +14,11 @@ use vestibule_http::browser::hash;
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/people/people.css").replace('\n', ""));
 
-/// The hash of the style sheet of the pages for members outside of the console, in the notation of
-/// a content security policy.
+/// The hash of the style sheet in this frame, in the notation of a content security policy.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| hash(&STYLE));
 
-/// The data of the template `people/frame.html`. A template that extends it has this data in its
-/// field `frame`.
+/// The data of the template `people/frame.html`. Each template that extends this template has a
+/// field `frame` with this data.
 pub struct SignInFrame<'f> {
     pub title: &'f str,
     pub language: &'static str,

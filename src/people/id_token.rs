@@ -11,15 +11,16 @@ use serde_json::Value;
 
 use super::discovery::{ProviderMetadata, is_same_issuer};
 
-/// Number of seconds by which the provider's clock may be ahead.
+/// Number of seconds by which the provider's clock may be ahead of this server's clock.
 const MAX_CLOCK_SKEW: f64 = 60.0;
 /// Maximum length of a claim in an error message, in characters.
 const MAX_EXCERPT: usize = 100;
 
-/// The reason why a token is invalid.
+/// The reason why an ID token is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InvalidToken {
-    /// None of the cached keys can verify the token. The provider may have new keys.
+    /// None of the cached keys can verify the token. The provider may have new keys, so the caller
+    /// fetches the keys again.
     NoKey,
     /// A claim or the signature is invalid. The text describes the error and contains no secret.
     Claim(String),
@@ -38,7 +39,7 @@ fn invalid<T>(text: impl Into<String>) -> Result<T, InvalidToken> {
     Err(InvalidToken::Claim(text.into()))
 }
 
-/// The values with which the claims of a token are compared.
+/// The values that the claims of an ID token must have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a str,
@@ -53,10 +54,10 @@ pub(super) struct ExpectedClaims<'a> {
 pub(super) struct PersonClaims {
     /// The person's identifier at the provider (`sub`).
     pub(super) subject: String,
-    /// The mail address, and whether the provider has verified the address. `None` if one of the
-    /// two claims is missing.
+    /// The mail address, and whether the provider has verified the address. `None` if the claim
+    /// `email` or `email_verified` is missing.
     pub(super) address: Option<(String, bool)>,
-    /// The name of the missing claim, if `address` is `None`.
+    /// The name of the missing claim if `address` is `None`.
     pub(super) missing: Option<&'static str>,
 }
 
@@ -157,7 +158,7 @@ pub(super) fn verify_signature(
     }
 }
 
-/// Returns the keys that may have signed a token with an algorithm and a key id.
+/// Returns the provider's keys that fit the algorithm and the key id in the header of a token.
 fn candidates<'m>(
     metadata: &'m ProviderMetadata,
     algorithm: &'m CoreJwsSigningAlgorithm,
@@ -208,7 +209,7 @@ fn check(claims: &Value, expected: ExpectedClaims<'_>) -> Result<(), InvalidToke
             "aud is {received}; expected the client id {client_id:?}"
         ));
     }
-    // A token with several audiences must have this client as its authorized party.
+    // If a token has several audiences, it must name this service as its authorized party (`azp`).
     if !(authorized_party == client_id || (authorized_party.is_null() && audience.len() == 1)) {
         let received = excerpt(authorized_party);
         return invalid(format!(

@@ -18,12 +18,13 @@ use super::tickets::create_invitation_link;
 use crate::platform::{MemberView, create_organization, save_member, without_duplicates};
 
 store::statements! {
-    /// The members with a mail address (in lower case), the oldest first.
+    /// Selects the members whose mail address, in lower case, is `?2`. The oldest member comes
+    /// first.
     BY_EMAIL = "select id, doc, created_at, updated_at from member where organization_id = ?1
         and email_key = ?2 order by created_at, id";
 }
 
-/// The name of a new organization's first member if the command names none.
+/// The name of a new organization's first member if the command line gives no name.
 const OWNER: &str = "Owner";
 
 /// An organization to add, with its first member.
@@ -63,7 +64,7 @@ pub struct InvitedMember {
     pub member: Uuid,
     /// Whether the member is new.
     pub is_new: bool,
-    /// Whether the member got every permission because the command named none.
+    /// Whether the member got every permission because the command line named no permissions.
     pub has_every_permission: bool,
     /// The sign-in link. It works once and expires after an hour.
     pub url: String,
@@ -104,7 +105,8 @@ pub async fn add_organization(service: &Service, new: NewOrganization) -> Result
     service.store.write(add).await
 }
 
-/// Invites a member, or makes another sign-in link for an existing member with this address.
+/// Invites a person as a member. If a member has this mail address already, only creates a new
+/// sign-in link for that member.
 pub async fn invite(service: &Service, invitation: Invitation) -> Result<InvitedMember> {
     let (now, app_state) = (service.clock.now(), service.app_state.clone());
     let tenant = Some(invitation.organization);
@@ -230,7 +232,7 @@ fn write_audit_entry(
     audit::write(context, entry)
 }
 
-/// Returns the 409 for a request to make a sign-in link for a member who is not active.
+/// Returns the error with status 409 for a sign-in link of an inactive member.
 pub(super) fn member_inactive() -> Error {
     Error::conflict(Reason::rule(
         "member_inactive",

@@ -48,7 +48,7 @@ fn supported(tag: &str) -> Option<&'static str> {
         .find(|language| *language == tag)
 }
 
-/// Returns the first accepted language in which the sign-in pages have texts.
+/// Returns the first of the browser's accepted languages in which the sign-in pages have texts.
 fn preferred(accepted: &[String]) -> Option<&'static str> {
     accepted
         .iter()

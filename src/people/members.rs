@@ -1,5 +1,5 @@
-//! Sign-ins with the provider: finds memberships by the verified mail address, and begins a
-//! session.
+//! Sign-ins with the OpenID provider. This module finds a person's memberships by the mail address
+//! that the provider has verified, and begins a session.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use super::tickets;
 use super::validity::{self, SignInRestriction};
 
 store::statements! {
-    /// The members with a mail address (in lower case), with their organizations.
+    /// Selects the members whose mail address, in lower case, is `?1`, with their organizations.
     BY_EMAIL = "select m.id, m.doc, o.id, o.doc from member m
         join organization o on o.id = m.organization_id
         where m.email_key = ?1 and o.erased_at is null order by o.id, m.id limit ?2";
@@ -26,7 +26,7 @@ store::statements! {
 /// Maximum number of memberships among which a person can choose at sign-in.
 const MAX_MEMBERSHIPS: u32 = 100;
 
-/// A membership of a person, found by their mail address.
+/// A membership of a person in an organization. The person is identified by the mail address.
 #[derive(Debug, Clone)]
 pub(super) struct Membership {
     pub(super) organization: Organization,
@@ -50,14 +50,14 @@ impl Membership {
     }
 }
 
-/// Returns the memberships of the person with a mail address, if they permit sign-in. Ignores
-/// letter case.
+/// Returns the memberships of the person with this mail address. Omits memberships that do not
+/// permit sign-in. Ignores letter case.
 pub(super) async fn memberships_of_address(
     service: &Service,
     email: &str,
 ) -> Result<Vec<Membership>, SignInError> {
     if email.contains('\0') {
-        // PostgreSQL refuses U+0000 in texts, so no member has such an address.
+        // PostgreSQL refuses U+0000 in texts, so no member has an address with this character.
         return Err(SignInError::NoMember);
     }
     let key = email.to_ascii_lowercase();
@@ -72,7 +72,8 @@ pub(super) async fn memberships_of_address(
 }
 
 /// Returns the memberships that permit sign-in. If no membership permits sign-in, the error
-/// contains the restriction that the person can most easily end.
+/// contains the reason. If there are several reasons, it contains the one that the person can
+/// remove.
 fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInError> {
     let restriction = |membership: &Membership| {
         validity::sign_in_restriction(&membership.member, &membership.organization.settings)

@@ -5,9 +5,10 @@
 //! invited in the console ([`team`]) or from a shell ([`invite`]).
 //!
 //! Members have no password. They sign in by a link from the platform ([`tickets`]) or with their
-//! organization's OpenID provider ([`provider`]). Both begin a *session* ([`session`]): a secret in
-//! a cookie, of which the database stores only the hash. Each request checks again whether the
-//! session is valid and the member may be signed in ([`validity`]).
+//! organization's OpenID provider ([`provider`]). Both begin a *session* ([`session`]). The browser
+//! stores the secret of the session in a cookie. The database stores only the hash of the secret.
+//! Each request checks again whether the session is valid and the member may be signed in
+//! ([`validity`]).
 //!
 //! Start with [`routes`], which has a function for each page.
 

@@ -135,8 +135,8 @@ pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
 struct SignedInPage<'p> {
     frame: SignInFrame<'p>,
     person: SignedInPerson<'p>,
-    /// The return path of the request, as the address of a link. `None` if the request had no
-    /// return path.
+    /// The return path of the request, as the address of a link that continues there. `None` if the
+    /// request had no return path.
     go_on: Option<String>,
     sign_out: String,
     form: String,

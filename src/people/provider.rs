@@ -30,9 +30,9 @@ use super::refusal::SignInError;
 
 /// Deadline for all requests to the provider within one step of a sign-in.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Deadline for the provider's metadata and keys. Sign-ins that wait for the same fetch have
-/// [`DEADLINE`], which is longer. So they still see a failure of the fetch, and do not send another
-/// request.
+/// Deadline for fetching the provider's metadata and keys. Several sign-ins can wait for the same
+/// fetch, each with the longer [`DEADLINE`]. So if the fetch fails, they all see the failure, and
+/// none of them fetches again.
 const METADATA_DEADLINE: Duration = Duration::from_secs(7);
 /// Maximum size of a response: 1 MiB.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
@@ -40,11 +40,11 @@ const MAX_RESPONSE_BYTES: usize = 1 << 20;
 const USER_AGENT: &str = "Vestibule-SignIn/1";
 /// Time for which the provider's metadata and keys are cached.
 const CACHE_LIFETIME: Duration = Duration::from_secs(300);
-/// If no cached key can verify a token, metadata of at least this age is fetched again. Without a
-/// minimum age, each invalid token would cause a request.
+/// Minimum age of cached metadata that is fetched again because no cached key can verify a token.
+/// Without a minimum age, each invalid token would cause a request to the provider.
 const MIN_REFRESH_AGE: Duration = Duration::from_secs(30);
-/// Time after a failed request for metadata during which sign-ins fail immediately. Without this
-/// pause, each sign-in would wait for a provider that does not respond.
+/// Time after a failed request for metadata during which sign-ins fail immediately. Otherwise each
+/// sign-in would wait for the provider, even while it does not respond.
 const RETRY_PAUSE: Duration = Duration::from_secs(3);
 /// Maximum number of concurrent code exchanges.
 const MAX_EXCHANGES: usize = 32;
@@ -56,24 +56,25 @@ pub struct IdentityProvider {
     client_secret: Option<String>,
     client: ProviderClient,
     cache: Mutex<CachedMetadata>,
-    /// The slots for concurrent code exchanges.
+    /// Limits the number of concurrent code exchanges to [`MAX_EXCHANGES`].
     exchange_slots: Semaphore,
 }
 
 /// The HTTP client for requests to the provider.
 struct ProviderClient {
     http: Client,
-    /// Whether the client may use http for addresses on this machine. True if the issuer is on this
-    /// machine.
+    /// Whether the client may use http for addresses on this machine. True if the issuer's address
+    /// is an http address.
     allows_http: bool,
 }
 
 /// The provider's metadata in memory, or the time of a failed attempt to fetch it.
 #[derive(Default)]
 struct CachedMetadata {
-    /// The metadata, and the elapsed time of the clock when the metadata was fetched.
+    /// The metadata, and the reading of the monotonic clock when the metadata was fetched.
     metadata: Option<(Duration, Arc<ProviderMetadata>)>,
-    /// The time of the last attempt to fetch the metadata, if that attempt failed.
+    /// The reading of the monotonic clock at the last attempt to fetch the metadata, if that
+    /// attempt failed.
     failed_at: Option<Duration>,
 }
 
@@ -89,18 +90,19 @@ impl std::fmt::Display for ProviderFailure {
 
 impl std::error::Error for ProviderFailure {}
 
-/// The values that the exchange of a code needs when the browser returns from the provider.
+/// The values that are needed to exchange the authorization code with which the browser returns
+/// from the provider.
 pub(super) struct ProviderCallback<'a> {
     /// The redirect address of the authorization request.
     pub(super) redirect: &'a str,
-    /// The secret of the sign-in, from the browser's cookie.
+    /// The secret of this sign-in, from a cookie of the browser.
     pub(super) secret: &'a str,
     pub(super) code: &'a str,
 }
 
 impl IdentityProvider {
-    /// Creates the client of a provider. The provider has issued the client id. It has issued a
-    /// client secret only if it requires one.
+    /// Creates the client of an OpenID provider. The provider's operator has assigned the client
+    /// id, and a client secret if the provider requires one.
     pub fn new(
         issuer: &str,
         client_id: &str,
@@ -128,7 +130,7 @@ impl IdentityProvider {
         })
     }
 
-    /// Returns whether the `iss` parameter of an authorization response is this issuer or is
+    /// Returns whether the `iss` parameter of an authorization response names this provider, or is
     /// missing (RFC 9207).
     pub(super) fn is_issuer(&self, issuer: Option<&str>) -> bool {
         issuer.is_none_or(|issuer| discovery::is_same_issuer(issuer, &self.issuer))
@@ -164,8 +166,9 @@ impl IdentityProvider {
         within(DEADLINE, authorization_url).await
     }
 
-    /// Checks for `vestibule doctor` whether members can sign in: reads metadata and keys, and
-    /// sends an authorization request. Returns the number of keys, or an error and its remedy.
+    /// Checks for `vestibule doctor` whether members can sign in: reads the provider's metadata and
+    /// keys, and sends an authorization request. Returns the number of keys, or an error text that
+    /// tells how to correct the error.
     pub async fn check_sign_in(
         &self,
         clock: &Clock,
@@ -265,7 +268,7 @@ impl IdentityProvider {
         within(DEADLINE, verified_address).await
     }
 
-    /// Exchanges a code (Core 1.0, 3.1.3.1; RFC 6749, section 4.1.3).
+    /// Exchanges an authorization code for tokens (Core 1.0, 3.1.3.1; RFC 6749, section 4.1.3).
     async fn exchange(
         &self,
         metadata: &ProviderMetadata,
@@ -298,8 +301,8 @@ impl IdentityProvider {
         })
     }
 
-    /// Builds the request that exchanges a code. The request has the client secret in the header or
-    /// in the body, as the provider's metadata requires (RFC 6749, section 2.3.1).
+    /// Builds the request that exchanges an authorization code. The client secret is in the header
+    /// or in the body, as the provider's metadata requires (RFC 6749, section 2.3.1).
     fn token_request(
         &self,
         metadata: &ProviderMetadata,
@@ -335,8 +338,8 @@ impl IdentityProvider {
             .map_err(unavailable)
     }
 
-    /// Returns the mail address from the userinfo endpoint, because the ID token may omit the
-    /// address (Core 1.0, 5.3 and 5.4). Returns `None` if the provider has no such endpoint.
+    /// Requests the mail address from the userinfo endpoint. This is needed if the ID token omits
+    /// the address (Core 1.0, 5.3 and 5.4). Returns `None` if the provider has no such endpoint.
     async fn userinfo_address(
         &self,
         metadata: &ProviderMetadata,
@@ -444,8 +447,8 @@ impl IdentityProvider {
 }
 
 impl ProviderClient {
-    /// Returns whether a request to an address is protected: it uses https, or both the address and
-    /// the issuer are on this machine.
+    /// Returns whether a request to this address is protected against eavesdropping: the address
+    /// uses https, or both the address and the issuer are on this machine.
     fn is_protected(&self, url: &Url) -> bool {
         url.scheme() == "https" || (self.allows_http && url.scheme() == "http" && is_loopback(url))
     }
@@ -485,8 +488,8 @@ impl ProviderClient {
 
 /// The scopes that a sign-in requests from the provider.
 const SCOPES: &str = "openid email";
-/// The purpose for [`derive_token`] that gives the `state` parameter. The token is derived from the
-/// secret in the browser's cookie, so it binds the provider's response to this browser.
+/// The purpose with which [`derive_token`] derives the `state` parameter. The secret is in the
+/// browser's cookie, so the parameter binds the provider's response to this browser.
 const STATE: &str = "state";
 
 /// Returns whether `sent` is the state that is derived from the secret of this sign-in.
@@ -504,7 +507,7 @@ fn verifier(secret: &str) -> String {
     derive_token(secret, "verifier")
 }
 
-/// The tokens that the provider returns for a code.
+/// The tokens that the provider returns in exchange for an authorization code.
 struct ProviderTokens {
     access: String,
     id: String,

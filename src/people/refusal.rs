@@ -1,4 +1,5 @@
-//! Errors of the sign-in pages: for each, the status, the text of its page, and its log entry.
+//! Errors of the sign-in pages. Each error has an HTTP status, the text of an error page, and a log
+//! entry.
 
 use engine::error::{Error, ErrorKind};
 use store::Error as StoreError;
@@ -8,26 +9,28 @@ use uuid::Uuid;
 
 use super::validity::SignInRestriction;
 
-/// Maximum length of a provider's error code in the log.
+/// Maximum length of a provider's error code in the log, in characters.
 const MAX_ERROR_CODE: usize = 64;
 
 /// An error of a sign-in page.
 #[derive(Debug)]
 pub(super) enum SignInError {
-    /// The form does not have the token of this browser or session.
+    /// The sent form does not contain the token of this browser or session. So another site may
+    /// have sent the form.
     ForeignForm,
-    /// The ticket is used, expired or unknown.
+    /// The ticket in the sign-in link was used before, has expired, or is unknown.
     InvalidLink,
     /// The set-up link is expired or unknown, or an organization already exists.
     InvalidSetupLink,
-    /// The member is inactive or lacks a required second factor. Contains the member's
-    /// organization, if known.
+    /// The member is inactive or lacks a required second factor. Contains the reason, and the id of
+    /// the member's organization if it is known.
     Restricted(SignInRestriction, Option<Uuid>),
     /// The provider does not respond, or its response is invalid.
     ProviderUnavailable(String),
     /// The provider refused the sign-in. Contains the provider's error code.
     ProviderRefused(String),
-    /// The browser returned from the provider, but has no sign-in in progress. Contains the reason.
+    /// The browser returned from the provider without a valid cookie of a sign-in in progress.
+    /// Contains the reason for the log.
     NoProviderSignIn(&'static str),
     /// The provider's token or claims are invalid. Contains the reason for the log.
     InvalidClaims(String),
@@ -144,7 +147,7 @@ impl SignInError {
     }
 }
 
-/// Cleans a provider's error code for the log: removes all characters that could forge a log line.
+/// Removes all characters from a provider's error code that could forge a line of the log.
 fn clean_error_code(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))

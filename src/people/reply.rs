@@ -16,16 +16,17 @@ use vestibule_http::browser::{self, FormTargets, Policy, Referrer};
 
 pub(super) use vestibule_http::browser::{rendered, with_cookies};
 
-/// A function that a module registers if its pages redirect to other sites. The argument is the
-/// path of a page. If that page redirects to another site, the function returns the site as a
-/// source for `form-action` of a content security policy.
+/// A function that returns the site to which a page of this service redirects, as a source for the
+/// directive `form-action` of a content security policy. Its argument is the path of the page.
+/// Returns `None` if the page does not redirect to another site. A module registers such a function
+/// for its pages.
 ///
 /// A sign-in form can lead to such a page. Browsers check every redirect after a form against the
 /// policy, so the policy of the sign-in form must allow the other site.
 pub(crate) struct FormRedirects(pub(crate) fn(&str) -> Option<String>);
 
-/// Returns the sites to which a form may redirect if it leads to this path, as sources for a
-/// content security policy.
+/// Returns the sites to which the page at this path can redirect. A form that leads to this page
+/// needs them as sources in the content security policy.
 pub(super) fn form_redirect_sources(service: &Service, path: &str) -> Vec<String> {
     service
         .app_state
@@ -36,15 +37,16 @@ pub(super) fn form_redirect_sources(service: &Service, path: &str) -> Vec<String
         .collect()
 }
 
-/// The policy headers of pages. They permit no script, and only the page's own style. They forbid
-/// sending a page's address to other hosts as a referrer, because the address may contain a ticket.
+/// The content security policy of the pages. It permits no script, and only the page's own style
+/// sheet. The referrer policy forbids sending a page's address to other hosts as a referrer,
+/// because the address may contain a ticket.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let loads = format!("style-src '{}'; img-src 'self'", *STYLE_HASH);
     Policy::new(loads, Referrer::ThisService)
 });
 
 /// Returns a page. If the page cannot be rendered, returns an empty response with status 500. Forms
-/// of the page may lead to this service and to the policy sources in `form_action`.
+/// of the page may lead to this service and to the sites in `form_action`.
 #[must_use]
 pub fn page(status: u16, html: Result<String>, language: &str, form_action: &[String]) -> Response {
     let forms = FormTargets::Here(form_action.to_vec());

@@ -5,8 +5,9 @@
 /// The return path of a sign-in whose request names no return path.
 pub const DEFAULT: &str = "/console";
 
-/// Maximum length of a path with its query, in bytes. It has room for an app's authorization
-/// request with a `state` of 4,096 bytes. A longer path may not fit into cookies or pass proxies.
+/// Maximum length of a return path with its query, in bytes. This is enough for the authorization
+/// request of an OAuth app with a `state` of 4,096 bytes. A longer path may not fit into cookies or
+/// pass proxies.
 pub(super) const MAX_RETURN_PATH_BYTES: usize = 8_000;
 
 /// Returns the reason why a text is not a valid return path, if any.
@@ -221,8 +222,8 @@ mod tests {
     }
 
     proptest! {
-        /// Resolves each accepted path as a browser does, from several pages of the service. The
-        /// result has the same host and exactly that path.
+        /// Resolves each accepted path as a browser does, from several pages of the service. Each
+        /// resolved address has the same host and exactly the accepted path.
         #[test]
         fn an_accepted_path_stays_on_its_host_in_every_browser(
             text in prop_oneof![tricky(), "/{0,2}.{0,40}", any::<String>()],

@@ -31,7 +31,7 @@ const PROVIDER_COOKIE_SECONDS: u64 = 600;
 type PeopleService = State<Arc<Service>>;
 
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    // A request with another method gets the same page as a request for an unknown path.
+    // A request with another method gets the page for unknown paths.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(unknown_path);
     Router::new()
         .route(SIGN_IN, only(get(sign_in_page).post(sign_in)))
@@ -98,8 +98,8 @@ async fn create_organization(
     Ok(redirect_with_session(visit, &token, return_path::DEFAULT))
 }
 
-/// Responds to a visitor without a ticket: shows who is signed in, redirects to the platform's
-/// sign-in page, or shows how to sign in.
+/// Responds to a request for the sign-in page without a ticket. Shows who is signed in, redirects
+/// to the platform's sign-in page, or shows how to sign in.
 async fn sign_in_options(visit: &SignInRequest) -> Result<Response, SignInError> {
     if let Some(signed_in) = signed_in(&visit.service, &visit.headers, visit.request_id).await? {
         return Ok(pages::signed_in(visit, &signed_in));
@@ -113,7 +113,7 @@ async fn sign_in_options(visit: &SignInRequest) -> Result<Response, SignInError>
     ))
 }
 
-/// Signs a member in with the ticket of a form.
+/// Signs a member in with the sign-in ticket in the sent form.
 async fn sign_in(State(service): PeopleService, request: HttpRequest) -> Response {
     let (visit, body) = SignInRequest::of(service, request);
     let fields = read_form(&visit.headers, body).await.unwrap_or_default();
@@ -149,11 +149,12 @@ async fn redeem_ticket(
     Ok(redirect_with_session(visit, &token, &grant.return_to))
 }
 
-/// Redirects a person with a new session to their return path, and sets the session's cookie.
+/// Redirects a person to the return path, and sets the cookie of the new session.
 fn redirect_with_session(visit: &SignInRequest, token: &str, return_to: &str) -> Response {
     let service = &visit.service;
     let seconds = MAX_SESSION_LIFETIME.as_secs().unsigned_abs();
-    // The path was valid when it was stored, but the rules may have changed since.
+    // The return path was valid when it was stored. A newer version of this service may have
+    // stricter rules.
     let path = return_path::valid_return_path(return_to).unwrap_or(return_path::DEFAULT);
     let response = with_cookies(
         redirect(&address(service, path)),
@@ -190,8 +191,8 @@ async fn from_provider(State(service): PeopleService, request: HttpRequest) -> R
         Some(provider) => finish_provider_sign_in(&visit, provider).await,
         None => Err(SignInError::PageNotFound),
     };
-    // The browser has returned from the provider, so the cookie of this sign-in is no longer
-    // needed.
+    // The browser has returned from the provider, so it no longer needs the cookie with the secret
+    // of this sign-in.
     with_cookies(
         visit.respond("returnFromProvider", result),
         Cookie::Provider.delete_parts(&visit.service),
@@ -292,8 +293,8 @@ async fn sign_out(State(service): PeopleService, request: HttpRequest) -> Respon
     visit.respond("signOut", result)
 }
 
-/// Ends the session of a browser, if the form has the token of this session. Without a session,
-/// only deletes the cookie.
+/// Ends the session of a browser, if the form has the token of this session. If there is no
+/// session, only deletes the cookie.
 async fn end_session(
     visit: &SignInRequest,
     fields: &[(String, String)],

@@ -23,7 +23,7 @@ use super::form;
 use super::validity::{self, MAX_SESSION_IDLE, MAX_SESSION_LIFETIME, SignInRestriction};
 
 store::statements! {
-    /// A session by the hash of its token, with its member and their organization.
+    /// Selects the session with a token hash, its member and the member's organization.
     BY_TOKEN = "select s.id, s.created_at, s.used_at, m.id, m.doc, o.id, o.doc, o.revision,
         o.stream_revision from member_session s
         join member m on m.organization_id = s.organization_id and m.id = s.member_id
@@ -32,7 +32,7 @@ store::statements! {
     /// Inserts a session.
     INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at,
         used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
-    /// Deletes the oldest sessions of a member who has more sessions than the maximum.
+    /// Deletes the oldest sessions of a member, if the member has more sessions than the maximum.
     MAKE_ROOM = "delete from member_session where organization_id = ?1 and id in
         (select id from member_session where organization_id = ?1 and member_id = ?2
         order by created_at desc, id desc limit ?3 offset ?4)";
@@ -41,14 +41,14 @@ store::statements! {
         and used_at < ?3";
     /// Deletes the session of a member who signs out.
     LEAVE = "delete from member_session where organization_id = ?1 and id = ?2";
-    /// Deletes the session of a token.
+    /// Deletes the session with a token hash.
     END = "delete from member_session where organization_id = ?1 and token_hash = ?2";
-    /// Sessions that have reached their maximum lifetime.
+    /// Selects sessions that have reached their maximum lifetime.
     OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at
         limit ?2";
     /// Deletes a batch of an organization's sessions that have reached their maximum lifetime.
     REMOVE_OLD = engine::some_old!("member_session", "id", "created_at");
-    /// Sessions that have not been used within the last [`MAX_SESSION_IDLE`].
+    /// Selects sessions that have not been used within the last [`MAX_SESSION_IDLE`].
     IDLING = "select organization_id, id from member_session where used_at <= ?1 order by used_at
         limit ?2";
     /// Deletes a batch of an organization's sessions that have not been used within the last
@@ -63,12 +63,12 @@ const PREFIX: &str = "vs_";
 /// Maximum number of sessions that the sweep deletes in one transaction. A longer transaction would
 /// delay other work.
 const SWEEP_BATCH: u32 = 500;
-/// The purpose for which the token of a session's forms is derived. Tokens for other purposes
-/// differ.
+/// The purpose with which the form token of a session is derived. A token that was derived with
+/// another purpose is not accepted in a form.
 const FORM: &str = "form";
 
-/// The slots for concurrent writes of a session's last use. If no slot is free, the server does not
-/// record this use. The next request of the session tries again.
+/// Limits the concurrent writes of the last use of sessions. If the limit is reached, the server
+/// does not record the use. The next request of the session tries again.
 static USE_WRITES: Semaphore = Semaphore::const_new(16);
 
 /// The member who is signed in, with their current data.
@@ -79,13 +79,14 @@ pub struct SignedIn {
     /// The organization of the session.
     pub organization: Organization,
     pub member_id: Uuid,
-    /// The current data of the member.
+    /// The member's data as the database had them when the session was read.
     pub member: Member,
-    /// The revisions of the organization when the session was read.
+    /// The organization's revisions when the session was read.
     revisions: Revisions,
-    /// The token of the session's forms.
+    /// The token that every form of this session contains. It protects the forms against cross-site
+    /// requests.
     form: String,
-    /// The secret in the cookie. Neither a page nor the log shows it.
+    /// The secret in the session's cookie. Neither a page nor the log shows it.
     secret: Secret,
 }
 
@@ -111,14 +112,13 @@ impl SignedIn {
         )
     }
 
-    /// Returns the token of the session's forms. Every form of a page has it in a hidden field
-    /// `form`.
+    /// Returns the token that every form of this session contains in the hidden field `form`.
     #[must_use]
     pub fn form_token(&self) -> String {
         self.form.clone()
     }
 
-    /// Returns whether a form with this token belongs to the session.
+    /// Returns whether a sent form contains the form token of this session.
     #[must_use]
     pub fn is_own_form(&self, token: &str) -> bool {
         form::is_derived_token(token, &self.secret.0, FORM)
@@ -140,22 +140,22 @@ pub(super) fn display_name(member: &Member) -> &str {
     }
 }
 
-/// The result of a search for the session of a cookie.
+/// The result of the search for a session by the token in a cookie.
 enum SessionLookup {
     /// No session has this token.
     NotFound,
-    /// The session has expired. Contains its organization.
+    /// The session has expired. Contains the id of the organization.
     Expired(Uuid),
-    /// The member is inactive or lacks a required second factor. Contains the organization and the
-    /// reason.
+    /// The member is inactive or lacks a required second factor. Contains the id of the
+    /// organization, and the reason.
     Restricted(Uuid, SignInRestriction),
-    /// The session is valid. Contains the member, and the recorded last use of the session.
+    /// The session is valid. Contains the member, and the time of the last recorded use.
     Valid(Box<SignedIn>, Timestamp),
 }
 
-/// Returns the member who is signed in in the browser of a request, with their current data.
-/// Returns `None` if the cookie is invalid, the session has expired, or the member is deleted,
-/// inactive or without a required second factor. The log has the reason.
+/// Returns the member who is signed in in the browser that sent the request. Returns `None` if the
+/// cookie is invalid, the session has expired, or the member is deleted, inactive or without a
+/// required second factor. The reason is logged.
 ///
 /// Records the use of the session in the background, at most once a minute.
 pub async fn signed_in(
@@ -267,7 +267,7 @@ fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
     });
 }
 
-/// The way in which a member signed in. The audit entry of the sign-in contains it.
+/// The method by which a member signed in, for the audit entry of the sign-in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SignInMethod {
     /// The name of the method: `link`, `provider` or `setup`.
@@ -275,8 +275,8 @@ pub(super) struct SignInMethod {
     pub(super) request_id: Uuid,
 }
 
-/// Begins a session of a member. Returns the session's token. Only the cookie of the browser may
-/// contain the token.
+/// Begins a session of a member. Returns the session's token. The caller must send the token only
+/// in a cookie to the browser.
 pub(super) fn begin(
     context: &mut Context<'_, '_>,
     (member_id, member): (Uuid, &Member),
@@ -362,7 +362,7 @@ pub(super) async fn end_session_of_member(
         .store
         .write_for(Some(signed_in.organization.id), store::WORK_LIMIT, leave)
         .await;
-    // Erasure of the organization has ended the session, so a missing organization is no error.
+    // The organization was erased, and the session with it. So a missing organization is no error.
     result.or_else(|error: Error| {
         if error.kind() == ErrorKind::NotFound {
             Ok(())
@@ -372,7 +372,7 @@ pub(super) async fn end_session_of_member(
     })
 }
 
-/// Deletes the session of a token, without an audit entry.
+/// Deletes the session with this token, without an audit entry.
 pub(super) fn delete_by_token(tx: &mut Transaction<'_>, token: &str) -> Result<()> {
     if let Some(organization) = organization_of(PREFIX, token) {
         tx.execute(&END, &values![organization, Value::Bytes(hash(token))])?;

@@ -6,7 +6,7 @@ use url::Url;
 use super::provider::IdentityProvider;
 use super::return_path;
 
-/// The settings of the sign-in, as an extension of the application state.
+/// The settings of the sign-in. They are an extension of the application state.
 #[derive(Default)]
 pub struct SignInSettings {
     /// The sign-in page of the platform (`--sign-in-url`), to which visitors without a ticket are
@@ -16,8 +16,8 @@ pub struct SignInSettings {
     pub provider: Option<IdentityProvider>,
 }
 
-/// Returns the address of the platform's sign-in page, with the return path. Returns `None` without
-/// `--sign-in-url`.
+/// Returns the address of the platform's sign-in page, with the return path in its query. Returns
+/// `None` if the flag `--sign-in-url` is not set.
 pub(super) fn external_sign_in_url(service: &Service, return_to: Option<&str>) -> Option<String> {
     let mut url = service
         .app_state

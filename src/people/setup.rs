@@ -26,16 +26,17 @@ use super::session::{self, SignInMethod};
 use crate::platform::{create_organization, save_member};
 
 store::statements! {
-    /// Finds an organization that is not erased. The set-up is possible only if there is none.
+    /// Selects an organization that is not erased. The set-up is possible only if this statement
+    /// returns no row.
     ANY = "select id from organization where erased_at is null limit 1";
-    /// Inserts a set-up ticket.
+    /// Inserts a set-up ticket, with the hash of the secret in a set-up link.
     INSERT = "insert into setup_ticket (token_hash, expires_at) values (?1, ?2)";
     /// Deletes expired set-up tickets.
     FORGET = "delete from setup_ticket where expires_at <= ?1";
-    /// A set-up ticket by the hash of its token.
+    /// Selects the set-up ticket with a token hash, if it has not expired.
     BY_TOKEN = "select token_hash from setup_ticket where token_hash = ?1 and expires_at > ?2";
-    /// Deletes all set-up tickets. So the second of two concurrent set-ups finds no ticket, and
-    /// fails.
+    /// Deletes all set-up tickets. So if two set-ups run at the same time, the second finds no
+    /// ticket and fails.
     BURN = "delete from setup_ticket returning token_hash, expires_at";
 }
 
@@ -43,10 +44,10 @@ store::statements! {
 const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// The prefix of a set-up ticket's token.
 const PREFIX: &str = "su_";
-/// Maximum length of a name, in characters.
+/// Maximum length of the organization's name and of the member's name, in characters.
 const MAX_NAME_LENGTH: usize = 200;
 
-/// The values that a person typed into the form.
+/// The values that a person typed into the set-up form.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SetupInput {
     pub(super) organization: String,
@@ -57,7 +58,7 @@ pub(super) struct SetupInput {
     pub(super) email: String,
 }
 
-/// The reason why the value of a form field is invalid.
+/// The reason why the value of a field in the set-up form is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvalidField {
     Required,
@@ -68,7 +69,7 @@ pub(super) enum InvalidField {
 }
 
 impl SetupInput {
-    /// Reads the fields of a form, without blanks around the values.
+    /// Reads the fields of the set-up form. Removes blanks around the values.
     pub(super) fn of(fields: &[(String, String)]) -> Self {
         let text = |name: &str| {
             single_value(fields, name)
@@ -87,7 +88,7 @@ impl SetupInput {
         }
     }
 
-    /// Returns the errors of the fields, in the order of the form.
+    /// Returns each invalid field and its error, in the order of the form.
     pub(super) fn field_errors(&self) -> Vec<(&'static str, InvalidField)> {
         let name = |text: &str| {
             if text.is_empty() {
@@ -150,7 +151,7 @@ pub async fn link(service: &Service) -> Result<Option<String>> {
     Ok(is_created.then_some(url))
 }
 
-/// Returns an error if a ticket is invalid or expired, or if an organization exists.
+/// Returns an error if a set-up ticket is unknown or expired, or if an organization exists.
 pub(super) async fn check_setup_ticket(service: &Service, ticket: &str) -> Result<(), SignInError> {
     let (hashed, now) = (hash(ticket), service.clock.now());
     let find = move |tx: &mut Transaction<'_>| {

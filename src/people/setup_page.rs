@@ -16,7 +16,7 @@ use super::setup::{InvalidField, SetupInput};
 use super::visit::SignInRequest;
 use crate::words;
 
-/// A text field of the set-up form.
+/// A text field or a list of the set-up form.
 struct SetupField {
     name: &'static str,
     label: &'static str,
@@ -25,7 +25,7 @@ struct SetupField {
     error: Option<&'static str>,
     /// The ids of the elements that describe the input (`aria-describedby`).
     described: String,
-    /// Further HTML attributes of the input, such as `maxlength="200"`. The page inserts them
+    /// Additional HTML attributes of the input, such as `maxlength="200"`. The page inserts them
     /// without escaping.
     attributes: &'static str,
 }
@@ -38,11 +38,11 @@ struct SetupPage<'p> {
     ticket: &'p str,
     form: String,
     fields: Vec<SetupField>,
-    /// The languages to choose from: language tag, name in the language itself, and whether the
-    /// language is chosen.
+    /// The languages that the person can choose. Each has its tag, its name in the language itself,
+    /// and whether it is chosen.
     languages: Vec<(&'static str, &'static str, bool)>,
     timezones: Vec<String>,
-    /// The invalid fields: id, label and error.
+    /// The id, the label and the error of each invalid field.
     problems: Vec<(&'static str, &'static str, &'static str)>,
 }
 

@@ -27,7 +27,7 @@ use super::tickets::create_invitation_link;
 use crate::platform::{MemberView, audited_member, member_target, save_member, without_duplicates};
 
 store::statements! {
-    /// A member by id.
+    /// Selects the member with an id.
     MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1
         and id = ?2";
 }
@@ -288,8 +288,8 @@ fn update(context: &mut Context<'_, '_>, input: UpdateMember) -> Result<MemberVi
         || before.email != after.email
         || !have_same_properties(before, &after)
     {
-        // A change of the mail address, the properties or the activation affects all permissions of
-        // the member. So the caller must hold all of them.
+        // A change of the mail address, the properties or the activation affects everything that
+        // the member may do. So the caller must hold all permissions of the member.
         check_permissions(context, &before.permissions)?;
     }
     if before.email != after.email {
@@ -311,7 +311,7 @@ fn update(context: &mut Context<'_, '_>, input: UpdateMember) -> Result<MemberVi
     save_member(context, stored.id, &after, at)
 }
 
-/// Returns a member with the fields of the request replaced.
+/// Returns the member `before` with the changed fields of the request.
 fn merge(before: &Member, data: MemberChanges) -> Member {
     let mut member = before.clone();
     if let Some(name) = data.name.into_sent() {

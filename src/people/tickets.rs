@@ -31,29 +31,30 @@ store::statements! {
     /// Inserts a ticket.
     INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at,
         return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Deletes tickets of a member who has more tickets than the maximum, those with the earliest
-    /// expiry first.
+    /// Deletes the tickets of a member that exceed the maximum number, beginning with the ticket
+    /// that expires first.
     MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
         (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2
         order by expires_at desc, id desc limit ?3 offset ?4)";
-    /// Returns a row if an organization has a ticket with this token hash.
+    /// Returns a row if the organization has a ticket with this token hash.
     HAS = "select organization_id from sign_in_ticket where organization_id = ?1
         and token_hash = ?2";
-    /// A ticket by the hash of its token, with its member and their organization.
+    /// Selects the ticket with a token hash, its member and the member's organization.
     BY_TOKEN = "select t.member_id, m.doc, o.id, o.doc, t.return_to from sign_in_ticket t
         join member m on m.organization_id = t.organization_id and m.id = t.member_id
         join organization o on o.id = t.organization_id where t.organization_id = ?1
         and t.token_hash = ?2 and t.expires_at > ?3 and o.erased_at is null";
     /// Deletes a redeemed ticket.
     BURN = "delete from sign_in_ticket where organization_id = ?1 and token_hash = ?2";
-    /// Expired tickets.
+    /// Selects expired tickets.
     ENDED = "select organization_id, id from sign_in_ticket where expires_at <= ?1
         order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired tickets.
     REMOVE = engine::some_old!("sign_in_ticket", "id", "expires_at");
 }
 
-/// Lifetime of a ticket that is not part of an invitation.
+/// Lifetime of a ticket that the platform requests or that an OpenID sign-in creates. A ticket in
+/// an invitation has [`INVITATION_LIFETIME`].
 const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 /// Lifetime of a ticket in an invitation. It is longer than [`LIFETIME`], because another person
 /// sends the invitation to the member.
@@ -186,7 +187,7 @@ fn mint_for(
     Ok((token, expires_at))
 }
 
-/// The member that a ticket signs in, and the return path.
+/// The content of a sign-in ticket: the member who signs in with the ticket, and the return path.
 #[derive(Debug)]
 pub(super) struct TicketGrant {
     pub(super) organization: Organization,
@@ -231,7 +232,8 @@ fn find(
 }
 
 /// Redeems a ticket. Deletes the ticket, begins a session, and ends the browser's previous session,
-/// whose token is `replaced`. Of two concurrent attempts, only one succeeds.
+/// whose token is `replaced`. If a ticket is sent twice at the same time, only one request
+/// succeeds.
 ///
 /// Returns the token of the new session, and the ticket's member and return path.
 pub(super) async fn redeem(

@@ -44,7 +44,7 @@ pub(super) fn sign_in_restriction(
         .then_some(SignInRestriction::TwoFactor)
 }
 
-/// Returns the time at which a session expires unless it is used again.
+/// Returns the time at which a session expires if it is not used again.
 pub(super) fn session_end(created_at: Timestamp, used_at: Timestamp) -> Timestamp {
     let after = |start: Timestamp, time| start.checked_add(time).unwrap_or(Timestamp::MAX);
     after(created_at, MAX_SESSION_LIFETIME).min(after(used_at, MAX_SESSION_IDLE))

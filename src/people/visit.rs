@@ -1,4 +1,5 @@
-//! A request for a page for members: its parameters, its language, and the token of its forms.
+//! A request for a page for members, such as the sign-in page. This module reads its parameters and
+//! its language, and checks the token in its form.
 
 use std::sync::Arc;
 
@@ -22,16 +23,16 @@ use super::refusal::SignInError;
 use super::reply;
 use super::return_path;
 
-/// Lifetime of the cookie with the form secret in seconds. After this time, an open form of a
-/// visitor who is not signed in is refused.
+/// Lifetime of the cookie with the form secret in seconds. A visitor who is not signed in must send
+/// a form within this time. Later, the form is refused.
 const FORM_COOKIE_SECONDS: u64 = 3_600;
 /// Length of the secret from which form tokens are derived, in characters.
 const SECRET_LENGTH: usize = 43;
 /// The header with the relation between the origin of a request and this site, such as
-/// `same-origin` (Fetch Metadata). Only browsers send it.
+/// `same-origin` (Fetch Metadata). Browsers send it, but other clients do not.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The purpose for which the form token is derived from the form secret. Tokens for other purposes
-/// differ.
+/// The purpose with which a form token is derived from the form secret. A token that was derived
+/// with another purpose is not accepted in a form.
 const FORM: &str = "form";
 
 /// A request for a page for members, without its body.
@@ -45,14 +46,14 @@ pub(super) struct SignInRequest {
 }
 
 /// The secret from which the form token of a visitor who is not signed in is derived, and the
-/// cookie that stores the secret.
+/// cookie that stores this secret.
 pub(super) struct FormSecret {
     secret: String,
     cookie: Option<HeaderValue>,
 }
 
 impl FormSecret {
-    /// Returns the token that forms of this browser must contain.
+    /// Returns the token that each form sent by this browser must contain.
     pub(super) fn token(&self) -> String {
         form::derive_token(&self.secret, FORM)
     }
@@ -97,7 +98,8 @@ impl SignInRequest {
     }
 
     /// Returns the form secret of this browser. If the browser's cookie has a secret already,
-    /// returns that secret. A new secret would invalidate the form of another open page.
+    /// returns that secret. A new secret would invalidate the forms of other pages that are open in
+    /// the browser.
     pub(super) fn form_secret(&self) -> FormSecret {
         let existing = Cookie::Forms
             .read(&self.service, &self.headers)
@@ -107,9 +109,9 @@ impl SignInRequest {
         FormSecret { secret, cookie }
     }
 
-    /// Returns the form secret for the page of a ticket. For a browser, this is the secret in a
-    /// cookie. For other clients, such as link previews, it is the ticket itself, and no cookie is
-    /// set.
+    /// Returns the form secret for the page that a sign-in link opens. If the client is a browser,
+    /// this is the secret in its cookie. For other clients, such as programs that create link
+    /// previews, it is the ticket itself, and no cookie is set.
     pub(super) fn ticket_form_secret(&self, ticket: &str) -> FormSecret {
         let is_browser = self.headers.get_all(ACCEPT).iter().any(|kinds| {
             kinds
@@ -126,11 +128,11 @@ impl SignInRequest {
         }
     }
 
-    /// Returns whether a form has the token of this browser.
+    /// Returns whether a sent form contains the token of this browser.
     ///
-    /// A request without an origin may have a token that is derived from its ticket instead. This
-    /// is safe: cross-site request forgery needs a browser, and browsers send the origin with every
-    /// POST.
+    /// If the request has neither the header `Origin` nor `Sec-Fetch-Site`, the token may be derived
+    /// from the ticket in the form instead. This is safe, because cross-site request forgery needs
+    /// a browser, and browsers send `Origin` with every POST.
     pub(super) fn is_own_form(&self, fields: &[(String, String)]) -> bool {
         let Some(form) = single_value(fields, "form") else {
             return false;
@@ -147,7 +149,7 @@ impl SignInRequest {
     }
 
     /// Returns the response, or the error page if `result` is an error. Logs the error, and sets
-    /// the name of the operation for the log and metrics.
+    /// `operation` as the name of the operation in the log and the metrics.
     pub(super) fn respond(
         &self,
         operation: &'static str,
@@ -162,7 +164,7 @@ impl SignInRequest {
     }
 }
 
-/// Returns whether a text has the length and alphabet of a form secret.
+/// Returns whether a text has the length and the characters of a form secret.
 fn is_secret(text: &str) -> bool {
     text.len() == SECRET_LENGTH
         && text

@@ -7,18 +7,18 @@ const VERSION: u16 = 20;
 /// not reveal when it was made.
 const DATE: u16 = 0x0021;
 
-/// Returns an archive of these files, each with its name. The files must be too few and too small
-/// to need ZIP64.
+/// Returns an archive of these files, each with its name. There must be at most 65,535 files, with
+/// at most 4 GiB in total, because this module does not write ZIP64.
 #[must_use]
 pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in files {
         let offset = long(archive.len());
         let mut entry = Vec::new();
-        // The fields of a file entry, in the order of the format. The first five are the version,
-        // the flags, the compression method (none), the time (midnight) and the date. Then come the
-        // checksum, the compressed length, the uncompressed length, the length of the name, and the
-        // length of the extra field (0).
+        // The fields of an entry, in the order that the ZIP format requires. The first five are the
+        // version, the flags, the compression method (none), the time (midnight) and the date. Then
+        // come the checksum, the compressed length, the uncompressed length, the length of the
+        // name, and the length of the extra field (0).
         for number in [VERSION, 0, 0, 0, DATE] {
             entry.extend(number.to_le_bytes());
         }
@@ -34,7 +34,7 @@ pub fn stored(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
         directory.extend(b"PK\x01\x02");
         directory.extend(VERSION.to_le_bytes());
         directory.extend(&entry);
-        // The zeros mean: no comment, the first disk, no internal attributes, and no external
+        // The zero bytes mean: no comment, the first disk, no internal attributes, and no external
         // attributes.
         directory.extend([0; 2 + 2 + 2 + 4]);
         directory.extend(offset.to_le_bytes());
