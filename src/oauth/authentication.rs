@@ -1,5 +1,5 @@
-//! Client authentication (RFC 6749, sections 2.3 and 3.2.1): a secret in the header or in the body.
-//! A client without a secret sends only its id.
+//! Client authentication (RFC 6749, sections 2.3 and 3.2.1): a client sends its secret in the
+//! `Authorization` header or in the body. A client without a secret sends only its id.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -12,7 +12,7 @@ use super::client::{ClientId, OauthClient};
 use super::parameters::OauthParameters;
 use super::refusal::{OauthError, OauthErrorCode};
 
-/// The client id and the secret in a request, before verification.
+/// The client id and the secret that a request contains. They have not been verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ClaimedClient {
     pub(super) client: String,
@@ -20,16 +20,16 @@ pub(super) struct ClaimedClient {
     secret: Option<Vec<u8>>,
 }
 
-/// The error for an unknown client and for wrong credentials. One error for both does not reveal
-/// which clients exist.
+/// The error for an unknown client and for wrong credentials. The error is the same for both, so
+/// that it does not reveal which clients exist.
 const UNKNOWN: OauthError = OauthError::new(
     OauthErrorCode::InvalidClient,
     "The client is unknown, or did not authenticate.",
 );
 
 impl ClaimedClient {
-    /// Reads the credentials from header and body. Returns an error for a request with two
-    /// credentials (RFC 6749, section 2.3).
+    /// Reads the client's credentials from the header and the body. Returns an error if both
+    /// contain credentials (RFC 6749, section 2.3).
     pub(super) fn read(
         headers: &HeaderMap,
         parameters: &OauthParameters,
@@ -63,13 +63,13 @@ impl ClaimedClient {
         })
     }
 
-    /// Parses the claimed `client_id`. Does not check whether the client exists.
+    /// Parses the `client_id` of the request. Does not check whether the client exists.
     pub(super) fn id(&self) -> Result<ClientId, OauthError> {
         ClientId::parse(&self.client).ok_or(UNKNOWN)
     }
 
-    /// Verifies the credentials for the client in the database. A confidential client must send its
-    /// secret. A public client must not send a secret.
+    /// Verifies the credentials of the request. `client` is the client in the database. A
+    /// confidential client must send its secret. A public client must not send a secret.
     pub(super) fn verify(
         &self,
         client: Option<OauthClient>,
@@ -100,7 +100,7 @@ fn basic(header: &str) -> Option<(String, String)> {
     Some((decode_form_value(client)?, decode_form_value(secret)?))
 }
 
-/// Decodes one form value. `&` and `=` in the text are part of the value.
+/// Decodes one value as form data. If the text contains `&` or `=`, they are part of the value.
 fn decode_form_value(text: &str) -> Option<String> {
     let escaped = text.replace('&', "%26").replace('=', "%3D");
     let (value, _) = form_urlencoded::parse(escaped.as_bytes()).next()?;

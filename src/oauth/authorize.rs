@@ -1,11 +1,12 @@
-//! The authorization endpoint (RFC 6749, section 3.1). An app redirects a browser here. This server
-//! shows the consent page (`consent.rs`), and then redirects the browser to the app with a code or
-//! an error.
+//! The authorization endpoint (RFC 6749, section 3.1). An app redirects a browser to this endpoint.
+//! This server shows the consent page (`consent.rs`), and then redirects the browser to the app
+//! with an authorization code or an error.
 //!
-//! First this module checks that the client has registered the redirect address. Until then, an
-//! error is shown on a page (RFC 6749, section 4.1.2.1). Later errors go to the client in a
-//! redirect. Before sign-in, only clients of the platform get such a redirect; with a redirect for
-//! every registered client, this server would be an open redirector (RFC 9700, section 4.11.2).
+//! First, this module checks that the client has registered the redirect address. If not, it shows
+//! an error page (RFC 6749, section 4.1.2.1). After this check, it redirects the browser to the
+//! client with each error. Before the member signs in, only clients that the platform created get
+//! such a redirect. If every registered client got it, this server would be an open redirector (RFC
+//! 9700, section 4.11.2).
 
 use std::sync::Arc;
 
@@ -42,17 +43,18 @@ pub(super) const REQUEST_PARAMETERS: [&str; 8] = [
     "resource",
 ];
 
-/// A browser's request to the authorization endpoint or the consent form.
+/// A browser's request to the authorization endpoint, or from the form of the consent page.
 pub(super) struct OauthRequest {
     pub(super) service: Arc<Service>,
     pub(super) headers: HeaderMap,
     pub(super) parameters: OauthParameters,
     pub(super) request_id: Uuid,
-    /// The member who is signed in in the browser.
+    /// The member who is signed in in the browser; `None` if nobody is signed in.
     pub(super) signed_in: Option<SignedIn>,
 }
 
-/// A client and the registered address to which the server redirects the browser with the result.
+/// A client, and the address to which the server redirects the browser with a code or an error. The
+/// client has registered this address.
 #[derive(Debug)]
 pub(super) struct RedirectTarget {
     pub(super) client: OauthClient,
@@ -60,7 +62,7 @@ pub(super) struct RedirectTarget {
     state: Option<String>,
 }
 
-/// The validated parameters of a client's request.
+/// The validated parameters of a client's authorization request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AuthorizationRequest {
     pub(super) scopes: ScopeSet,
@@ -68,15 +70,15 @@ pub(super) struct AuthorizationRequest {
     pub(super) challenge: Challenge,
 }
 
-/// Handles `GET /oauth/authorize`: a browser that an app has redirected here.
+/// Handles `GET /oauth/authorize`, to which an app has redirected the browser.
 pub(super) async fn get(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, _) = request.into_parts();
     let parameters = OauthParameters::from_query(parts.uri.query());
     respond(service, request_id(&parts), parts.headers, Ok(parameters)).await
 }
 
-/// Handles `POST /oauth/authorize`: the parameters of an authorization request, sent as a form (RFC
-/// 6749, section 3.1).
+/// Handles `POST /oauth/authorize`. The body is a form with the parameters of an authorization
+/// request (RFC 6749, section 3.1).
 pub(super) async fn post(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let parameters = OauthParameters::from_form(&parts.headers, body).await;
@@ -117,9 +119,10 @@ async fn respond(
     response
 }
 
-/// An error that occurs before the client's redirect address is known.
+/// An error for which the browser cannot be redirected to the client, because the redirect address
+/// is not known yet.
 pub(super) enum PageError {
-    /// The request cannot be read.
+    /// The body of the request is no valid form.
     Request(OauthError),
     /// An internal error of this server, or a failure of a service that it needs.
     Server(Error),
@@ -138,8 +141,8 @@ impl From<Error> for PageError {
 }
 
 impl PageError {
-    /// Returns an error page in English. The request headers, which name the browser's language,
-    /// are no longer available.
+    /// Returns an error page in English. The browser's language is unknown here, because the
+    /// request's headers are no longer available.
     pub(super) fn into_page(self, service: &Service, request_id: Uuid) -> Response {
         match self {
             Self::Request(error) => {
@@ -155,7 +158,7 @@ impl PageError {
 }
 
 impl OauthRequest {
-    /// Reads the member who is signed in in the browser.
+    /// Creates the request. Reads the member who is signed in in the browser.
     pub(super) async fn begin(
         service: Arc<Service>,
         request_id: Uuid,
@@ -172,8 +175,8 @@ impl OauthRequest {
         })
     }
 
-    /// Returns the client and its redirect address. Returns an error page if the client or the
-    /// address is unknown.
+    /// Returns the client and its redirect address. Returns an error page if the client is unknown,
+    /// or if it has not registered the address.
     pub(super) async fn redirect_target(&self) -> Result<Result<RedirectTarget, Response>, Error> {
         let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
             return Ok(Err(self.respond_with_error_page(ErrorPageKind::Client, "")));
@@ -189,8 +192,8 @@ impl OauthRequest {
             (ClientId::Document(url), signed_in) => {
                 match (client_document::if_fresh(stored, now), signed_in) {
                     (Some(client), _) => Ok(client),
-                    // The server fetches a document only for signed-in members, so that strangers
-                    // cannot make it send requests.
+                    // The server fetches the metadata document only for a signed-in member, so that
+                    // strangers cannot make the server send requests.
                     (None, None) => return Ok(Err(self.redirect_to_sign_in())),
                     (None, Some(signed_in)) => {
                         client_document::fetch_client(&self.service, url, &signed_in.organization)
@@ -221,13 +224,13 @@ impl OauthRequest {
         }
     }
 
-    /// Validates the parameters of the client's request.
+    /// Validates the parameters of the authorization request.
     pub(super) fn authorization_request(&self) -> Result<AuthorizationRequest, OauthError> {
         parse_request(&self.parameters, &self.service.app_state.public_url)
     }
 
-    /// Redirects to the sign-in page, from which the browser returns to the same request. Returns
-    /// an error page if the request is too long for the path of this return.
+    /// Redirects to the sign-in page. After the sign-in, the browser repeats this request. Returns
+    /// an error page if the request is too long for a return path.
     pub(super) fn redirect_to_sign_in(&self) -> Response {
         let query = Serializer::new(String::new())
             .extend_pairs(self.parameters.all(&REQUEST_PARAMETERS))
@@ -242,7 +245,7 @@ impl OauthRequest {
         )
     }
 
-    /// Redirects to the client with an error, and logs the error.
+    /// Redirects the browser to the client with an error, and logs the error.
     pub(super) fn redirect_with_error(
         &self,
         redirect_target: &RedirectTarget,
@@ -262,8 +265,8 @@ impl OauthRequest {
         )
     }
 
-    /// Redirects to the client with a result, the client's `state` (RFC 6749, section 4.1.2) and
-    /// the issuer (RFC 9207, section 2).
+    /// Redirects the browser to the client. The address contains the result, the client's `state`
+    /// (RFC 6749, section 4.1.2) and the issuer (RFC 9207, section 2).
     pub(super) fn redirect_with(
         &self,
         redirect_target: &RedirectTarget,
@@ -303,16 +306,17 @@ impl OauthRequest {
     }
 }
 
-/// Returns the source for the CSP directive `form-action` of a page whose form leads to the given
-/// path. Browsers check the redirects after a form, too, so the source is the redirect address in
-/// the query of the path. See [`people::FormRedirects`].
+/// Returns the site to which the authorization endpoint redirects for the request in `path`. The
+/// content security policy of a page with a form that leads to `path` needs this site in
+/// `form-action`, because browsers also check the redirects after a form. See
+/// [`people::FormRedirects`].
 pub(super) fn form_redirect_source(path: &str) -> Option<String> {
     let query = path.strip_prefix(paths::AUTHORIZE)?.strip_prefix('?')?;
     redirect::claimed_source(OauthParameters::from_query(Some(query)).get("redirect_uri")?)
 }
 
-/// Validates a client's request (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section
-/// 2.1). The default resource is the tool interface.
+/// Validates an authorization request (RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707,
+/// section 2.1). If the request names no resource, the resource is the tool interface.
 fn parse_request(
     parameters: &OauthParameters,
     public_url: &str,

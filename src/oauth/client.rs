@@ -1,5 +1,6 @@
 //! Clients: the apps that request access (RFC 6749, section 2). The `client_id` of an app is the
-//! address of its metadata document. Without such a document, it is the app's id.
+//! address of its metadata document. If an app has no such document, its `client_id` is the id that
+//! this server assigned.
 
 use std::fmt;
 
@@ -15,11 +16,11 @@ use uuid::Uuid;
 use crate::platform::OauthApp;
 
 store::statements! {
-    /// An app without a metadata document, by its id.
+    /// Selects the app with an id, if it has no metadata document.
     BY_ID = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until, doc
         from oauth_app
         where id = ?1 and document_url is null";
-    /// An app by the address of its document.
+    /// Selects the app whose metadata document has this address.
     BY_DOCUMENT = "select id, document_url, idle_since, secret_hash, replaced_hash, replaced_until,
         doc from oauth_app where document_url = ?1";
     /// Locks an app against deletion until the transaction ends.
@@ -27,7 +28,7 @@ store::statements! {
         and o.erased_at is null for key share";
 }
 
-/// Maximum length of the address of a metadata document, in bytes.
+/// Maximum length of an address that names a metadata document, in bytes.
 const MAX_URL_BYTES: usize = 2_000;
 
 /// The `client_id` of a client.
@@ -40,7 +41,7 @@ pub(super) enum ClientId {
 }
 
 impl ClientId {
-    /// Parses a `client_id`. Does not check whether the client exists.
+    /// Parses a `client_id`. Does not check whether a client with this id exists.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if is_uuid(text) {
             return text.parse().ok().map(Self::App);
@@ -75,7 +76,7 @@ fn document_url(text: &str) -> Option<Url> {
         .then_some(url)
 }
 
-/// The way by which an app was added to this server.
+/// The way in which this server learned of the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AppOrigin {
     /// The platform created the app, so its name is trustworthy.
@@ -93,9 +94,10 @@ pub(super) struct OauthClient {
     pub(super) id: ClientId,
     pub(super) origin: AppOrigin,
     pub(super) data: OauthApp,
-    /// The hash of the client's secret; `None` for a public client.
+    /// The hash of the client's secret; `None` for a public client, which has no secret.
     secret: Option<Vec<u8>>,
-    /// The hash of the previous secret, and the time until which it is valid.
+    /// The hash of the client's previous secret, and the time until which that secret is valid;
+    /// `None` if the secret was never replaced.
     replaced: Option<(Vec<u8>, Timestamp)>,
 }
 
@@ -138,9 +140,9 @@ impl OauthClient {
         self.secret.is_some()
     }
 
-    /// Returns whether a hash is the hash of a currently valid secret of the client. The comparison
-    /// does not take constant time, but its duration reveals nothing about the secret: an attacker
-    /// cannot choose the beginning of a hash.
+    /// Returns whether `hash` is the hash of a secret that is valid for the client now. The
+    /// comparison does not take constant time, but its duration reveals nothing about the secret:
+    /// an attacker cannot choose the beginning of a hash.
     pub(super) fn has_secret(&self, hash: &[u8], now: Timestamp) -> bool {
         let replaced = self
             .replaced

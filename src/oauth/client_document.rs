@@ -23,7 +23,7 @@ use super::client_metadata::ClientMetadata;
 use crate::platform::OauthApp;
 
 store::statements! {
-    /// Stores the content of a client's metadata document, and replaces the earlier content.
+    /// Inserts or updates a client with the content of its metadata document.
     KEEP = "insert into oauth_app (id, created_at, updated_at, doc, document_url, idle_since)
         values (?1, ?2, ?2, ?3, ?4, ?2)
         on conflict (document_url) do update set updated_at = excluded.updated_at,
@@ -57,14 +57,14 @@ struct FetchSlots {
     freed: Notify,
 }
 
-/// A slot for one fetch. Dropping it frees the slot.
+/// A slot for one fetch. When this value is dropped, the slot is free again.
 struct FetchSlot {
     slots: Arc<FetchSlots>,
     organization: Uuid,
 }
 
 impl FetchSlots {
-    /// Waits until the organization may start another fetch.
+    /// Waits until the organization may start another fetch, and returns the slot for it.
     async fn acquire(self: &Arc<Self>, organization: Uuid) -> FetchSlot {
         loop {
             let freed = self.freed.notified();
@@ -109,12 +109,13 @@ impl Drop for FetchSlot {
     }
 }
 
-/// The reason why a document cannot be used, for the log.
+/// The reason why a metadata document cannot be used, as a text for the log.
 type DocumentFailure = String;
 
 impl ClientDocumentFetcher {
-    /// Creates the fetcher. Like webhook deliveries, it does not connect to private addresses. `ca`
-    /// is a PEM bundle of additional trusted authorities.
+    /// Creates the fetcher. Like the sender of webhooks, it does not connect to private IP
+    /// addresses. `ca` is a PEM bundle of certificate authorities that are trusted in addition to
+    /// those of the system.
     pub fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
         let http = guarded_client(targets.clone(), USER_AGENT, DEADLINE, ca)?.build();
         let http = http.map_err(|error| {
@@ -130,7 +131,7 @@ impl ClientDocumentFetcher {
         })
     }
 
-    /// Fetches the document at an address for an organization, within the deadline.
+    /// Fetches a metadata document within [`DEADLINE`]. The fetch uses a slot of the organization.
     async fn fetch(&self, url: &Url, organization: Uuid) -> Result<OauthApp, DocumentFailure> {
         let fetched = tokio::time::timeout(DEADLINE, async {
             let _slot = self.slots.acquire(organization).await;
@@ -139,7 +140,7 @@ impl ClientDocumentFetcher {
         parse(&fetched.await.map_err(|_| "timed out".to_owned())??, url)
     }
 
-    /// Sends the request and reads the body within its size limit.
+    /// Requests the document at `url`. Reads at most [`LIMIT`] bytes.
     async fn read(&self, url: &Url) -> Result<Vec<u8>, DocumentFailure> {
         let address = self
             .targets
@@ -152,7 +153,8 @@ impl ClientDocumentFetcher {
             .send()
             .await
             .map_err(reason)?;
-        // The draft forbids following redirects (section 5).
+        // The draft forbids following redirects (client-id-metadata-document, section 5). So a
+        // redirect is an error.
         if response.status() != StatusCode::OK {
             return Err(format!("answered {}", response.status().as_u16()));
         }
@@ -175,8 +177,8 @@ fn reason(error: reqwest::Error) -> DocumentFailure {
     }
 }
 
-/// Parses a document that was fetched from an address. The document's `client_id` must be this
-/// address (section 4.1), and its authentication method must be supported.
+/// Parses a metadata document. Its `client_id` must be the address from which it was fetched, and
+/// its authentication method must be supported (draft client-id-metadata-document, section 4.1).
 fn parse(document: &[u8], url: &Url) -> Result<OauthApp, DocumentFailure> {
     let metadata = ClientMetadata::read(document).map_err(|error| error.description.to_owned())?;
     if metadata.client_id.as_deref() != Some(url.as_str()) {
@@ -190,22 +192,22 @@ fn parse(document: &[u8], url: &Url) -> Result<OauthApp, DocumentFailure> {
         .map_err(|error| error.description.to_owned())
 }
 
-/// Returns whether a document that was fetched at this time can be used without another fetch.
+/// Returns whether a document that was fetched at `fetched_at` can still be used.
 fn is_fresh(fetched_at: Option<Moment>, now: Timestamp) -> bool {
     fetched_at
         .and_then(|fetched_at| fetched_at.0.checked_add(CACHE_LIFETIME).ok())
         .is_some_and(|until| now < until)
 }
 
-/// Returns the client if its stored document is fresh. Returns `None` if the document must be
-/// fetched first.
+/// Returns the client if its stored document can still be used. Returns `None` if the document must
+/// be fetched first.
 pub(super) fn if_fresh(client: Option<OauthClient>, now: Timestamp) -> Option<OauthClient> {
     client.filter(|client| is_fresh(client.data.fetched_at, now))
 }
 
 /// Fetches the current document of a client and stores it for all nodes. Returns `None` if the
-/// document cannot be used, and logs the reason. The fetch uses the organization's share of name
-/// look-ups, so that slow name resolution does not delay other organizations.
+/// document cannot be used, and logs the reason. The DNS query of the fetch counts against the
+/// organization's limit, so that slow DNS answers do not delay other organizations.
 pub(super) async fn fetch_client(
     service: &Service,
     url: &Url,

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use super::refusal::{OauthError, OauthErrorCode};
 use crate::platform::OauthApp;
 
-/// Maximum number of redirect addresses.
+/// Maximum number of a client's redirect addresses.
 pub(super) const MAX_REDIRECT_ADDRESSES: usize = 10;
-/// Maximum length of a name, in characters.
+/// Maximum length of a client's name, in characters.
 const MAX_NAME_LENGTH: usize = 200;
 
 /// The fields of a client's metadata that this server uses. Other fields are ignored (RFC 7591,
@@ -16,7 +16,7 @@ const MAX_NAME_LENGTH: usize = 200;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ClientMetadata {
-    /// In a metadata document, the address of the document itself.
+    /// In a metadata document, this is the address of the document. Not used in a registration.
     pub(super) client_id: Option<String>,
     client_name: Option<String>,
     redirect_uris: Vec<String>,
@@ -49,19 +49,20 @@ const fn invalid_metadata(description: &'static str) -> OauthError {
 }
 
 impl ClientMetadata {
-    /// Reads the metadata from a JSON object.
+    /// Parses a client's metadata, which must be a JSON object.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, OauthError> {
         let error =
             invalid_metadata("The metadata must be a JSON object with fields of the right types.");
-        // Serde would accept an array with the fields' values in order.
+        // Serde would also accept an array that has the values of the fields in their order. So
+        // check for an object.
         if bytes.trim_ascii_start().first() != Some(&b'{') {
             return Err(error);
         }
         serde_json::from_slice(bytes).map_err(|_| error)
     }
 
-    /// Returns the client's authentication method. The default is a secret in the header (RFC 7591,
-    /// section 2).
+    /// Returns the client's authentication method. The default is a secret in the `Authorization`
+    /// header (RFC 7591, section 2).
     pub(super) fn method(&self) -> Result<ClientAuthMethod, OauthError> {
         let Some(method) = &self.token_endpoint_auth_method else {
             return Ok(ClientAuthMethod::ClientSecretBasic);
@@ -83,7 +84,8 @@ impl ClientMetadata {
             .is_none_or(|method| method == ClientAuthMethod::None.as_ref())
     }
 
-    /// Validates the metadata of a registration. Every redirect address must be valid.
+    /// Validates the metadata with which an app registers itself. Every redirect address must be
+    /// valid.
     pub(super) fn into_registered_app(self) -> Result<OauthApp, OauthError> {
         if !self.redirect_uris.iter().all(|uri| is_redirect_uri(uri)) {
             return Err(OauthError::new(
@@ -96,8 +98,8 @@ impl ClientMetadata {
         self.into_document_app()
     }
 
-    /// Validates the metadata of a document. Omits invalid redirect addresses, because a document
-    /// is written for other servers as well.
+    /// Validates the content of a metadata document. Omits invalid redirect addresses, because an
+    /// app writes the document for other servers as well, which may accept them.
     pub(super) fn into_document_app(mut self) -> Result<OauthApp, OauthError> {
         if self.redirect_uris.len() > MAX_REDIRECT_ADDRESSES {
             return Err(OauthError::new(

@@ -1,6 +1,6 @@
-//! Authorization codes (RFC 6749, sections 4.1.2 and 4.1.3). A code is valid for a minute and for
-//! one exchange. The exchange must name the same client, redirect address, verifier and resource as
-//! the authorization request.
+//! Authorization codes (RFC 6749, sections 4.1.2 and 4.1.3). A code is valid for a minute and can
+//! be exchanged once. The request for the exchange must have the client, the redirect address and
+//! the resource of the authorization request, and the verifier for its challenge.
 
 use engine::access::{self, Resource};
 use engine::context::Context;
@@ -13,25 +13,26 @@ use super::pkce;
 use super::refresh::{self, TokenResponse};
 use super::refusal::{OauthError, OauthErrorCode};
 
-/// Lifetime of a code (rules: oauth#codes; RFC 6749, section 4.1.2, allows at most ten minutes).
+/// Lifetime of an authorization code (rules: oauth#codes; RFC 6749, section 4.1.2, allows at most
+/// ten minutes).
 const LIFETIME: SignedDuration = SignedDuration::from_secs(60);
-/// The prefix of a code.
+/// The prefix of an authorization code.
 pub(super) const PREFIX: &str = "ac_";
 
-/// A client's request to exchange a code.
+/// A client's request to exchange an authorization code.
 #[derive(Debug, Clone)]
 pub(super) struct CodeRequest {
     pub(super) app: Uuid,
     pub(super) hash: Vec<u8>,
-    /// The PKCE verifier: the secret whose hash is the challenge.
+    /// The PKCE verifier. Its hash must be the challenge of the authorization request.
     pub(super) verifier: String,
-    /// The redirect address that the exchange names. Optional (OAuth 2.1, section 10.2).
+    /// The redirect address in the request for the exchange. Optional (OAuth 2.1, section 10.2).
     pub(super) redirect_uri: Option<String>,
-    /// The resource that the exchange names. Optional (RFC 8707, section 2.2).
+    /// The resource in the request for the exchange. Optional (RFC 8707, section 2.2).
     pub(super) resource: Option<Resource>,
 }
 
-/// Creates a code for a member's grant to an app.
+/// Creates an authorization code, with which an app gets the tokens of a member's grant.
 pub(super) fn create_code(
     context: &mut Context<'_, '_>,
     member: Uuid,
@@ -50,11 +51,12 @@ pub(super) fn create_code(
     Ok(code)
 }
 
-/// Exchanges a code for tokens.
+/// Exchanges an authorization code for tokens.
 ///
-/// The lock of the organization serializes all exchanges of a code, on every node. The first valid
-/// exchange gets the tokens. A second exchange of the same code means that the code has leaked, so
-/// the function ends the grant (RFC 6749, section 4.1.2). Other errors do not change the code.
+/// The transaction locks the organization. So two nodes cannot exchange the same code at the same
+/// time. The first valid exchange gets the tokens. A second exchange of the same code means that
+/// the code has leaked, so the function ends the grant (RFC 6749, section 4.1.2). Any other error
+/// leaves the code valid.
 pub(super) fn redeem_code(
     context: &mut Context<'_, '_>,
     presented: &CodeRequest,
@@ -89,12 +91,12 @@ pub(super) fn redeem_code(
     refresh::create_token_pair(context, &grant, &scopes).map(Ok)
 }
 
-/// The error for a code that does not exist or has expired.
+/// The error for an authorization code that does not exist or has expired.
 pub(super) const UNKNOWN: OauthError =
     OauthError::invalid_grant("The code is unknown or has expired.");
 
-/// Checks that the values of an exchange are the same as in the authorization request (RFC 6749,
-/// section 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
+/// Checks that a request for the exchange has the same values as the authorization request (RFC
+/// 6749, section 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
 fn check(
     presented: &CodeRequest,
     app: Uuid,
@@ -150,8 +152,8 @@ mod tests {
     }
 
     proptest! {
-        /// Checks a code with right, wrong and missing values. Only the redirect address and the
-        /// resource may be missing.
+        /// Exchanges an authorization code with right, wrong and missing values. Only the redirect
+        /// address and the resource may be missing.
         #[test]
         fn a_code_is_valid_only_with_the_values_of_its_request(
             is_own: bool,

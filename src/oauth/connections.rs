@@ -24,26 +24,26 @@ use super::redirect;
 use crate::platform::{AppConnection, CredentialSuccess, OauthApp, member_target};
 
 store::statements! {
-    /// A page of connections, ordered by the time of the first grant. All grants of a member to an
-    /// app for one resource form one connection.
+    /// Selects a page of connections, ordered by the time at which the first code was exchanged.
+    /// All grants of a member to an app for one resource form one connection.
     LIST = "select g.oauth_app_id, g.member_id, g.resource, min(g.exchanged_at), max(g.used_at),
         a.document_url, a.doc from oauth_grant g
         join oauth_app a on a.id = g.oauth_app_id
         where g.organization_id = ?1 and g.exchanged_at is not null and g.expires_at > ?2
         group by g.oauth_app_id, g.member_id, g.resource, a.document_url, a.doc
         order by min(g.exchanged_at), g.oauth_app_id, g.member_id, g.resource limit ?3 offset ?4";
-    /// Number of connections.
+    /// Returns the number of connections.
     COUNT = "select count(*) from (select 1 from oauth_grant where organization_id = ?1
         and exchanged_at is not null and expires_at > ?2
         group by oauth_app_id, member_id, resource) as connection";
-    /// The grants of these members to these apps, ordered by the time at which the app exchanged
-    /// the code.
+    /// Selects the grants of these members to these apps, ordered by the time at which the app
+    /// exchanged the code.
     GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant
         where organization_id = ?1 and exchanged_at is not null
         and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4)
         order by exchanged_at, id";
-    /// The app with this metadata document. Apps belong to no organization, so the join only checks
-    /// that the organization is not erased.
+    /// Selects the app with a metadata document at this address. Apps belong to no organization, so
+    /// the join only checks that the organization is not erased.
     APP_OF_DOCUMENT = "select a.id from oauth_app a join organization o on o.id = ?1
         where a.document_url = ?2 and o.erased_at is null";
 }
@@ -52,8 +52,7 @@ store::statements! {
 pub(crate) const LIST_CONNECTIONS: OperationName<Vec<ConnectionView>> =
     OperationName::new("listConnections");
 
-/// The number of connections on a page of the list. Other lists for administrators have the same
-/// limits.
+/// The default and the maximum number of connections on a page of the list.
 const PAGES: PageLimits = PageLimits {
     default: 50,
     max: 100,
@@ -136,7 +135,7 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// The key of a connection: the app, the member and the resource.
+/// The key of a connection: the ids of the app and the member, and the resource.
 type ConnectionKey = (Uuid, Uuid, String);
 
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<ConnectionView>> {
@@ -171,7 +170,8 @@ fn key(row: &Row) -> Result<ConnectionKey> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
 }
 
-/// Reads a connection from the columns of [`LIST`] and the grants of the page.
+/// Builds a connection from a row of [`LIST`]. `grants` has the grants of all connections on the
+/// page.
 fn view(
     row: &Row,
     grants: &[(ConnectionKey, GrantData)],

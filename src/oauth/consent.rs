@@ -32,26 +32,26 @@ use super::{code, paths, redirect};
 use crate::people::{self, SignInFrame, SignedIn};
 
 store::statements! {
-    /// The properties with these ids, the oldest first.
+    /// Selects the properties with these ids, the oldest first.
     PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property'
         and id = any(?2) order by created_at, id limit ?3";
 }
 
 /// Maximum number of property names on the page. If the app can access more properties, the page
-/// shows how many more, without their names.
+/// shows only the number of the others.
 const MAX_NAMES: u32 = 8;
 
-/// The page on which a member approves or denies an app's request.
+/// The data of the page on which a member approves or denies an app's request.
 #[derive(Template)]
 #[template(path = "oauth/consent.html")]
 struct ConsentPage<'p> {
     frame: SignInFrame<'p>,
     words: &'static ConsentWords,
     app: String,
-    /// A warning about an app whose name is unverified.
+    /// A warning that the app's name is unverified; `None` if the platform created the app.
     caution: Option<String>,
-    /// The host to which the browser is redirected after the decision. For an app with its own
-    /// scheme, this is the scheme, such as `com.example.app`.
+    /// The host of the app's redirect address. If the address has the app's own URL scheme, this is
+    /// the scheme, such as `com.example.app`.
     leads_to: String,
     organization: &'p str,
     member: String,
@@ -65,7 +65,7 @@ struct ConsentPage<'p> {
     hidden: Vec<(&'p str, &'p str)>,
 }
 
-/// Responds with the consent page for a valid request.
+/// Responds with the consent page for a valid authorization request.
 pub(super) async fn show(
     request: &OauthRequest,
     redirect_target: &RedirectTarget,
@@ -121,8 +121,8 @@ pub(super) async fn show(
         words,
         app,
     };
-    // The page's policy allows its form to redirect to any address. The form leads to the app, and
-    // the app may redirect the browser further.
+    // The app may redirect the browser to another site after the decision. So the content security
+    // policy of the page allows its form to redirect to any address.
     Ok(people::page_with_external_form(
         200,
         page.render().map_err(Error::internal),
@@ -130,7 +130,7 @@ pub(super) async fn show(
     ))
 }
 
-/// Returns the description of the actions that a permission allows an app.
+/// Describes the actions that the permission allows.
 const fn describe(words: &ConsentWords, permission: Permission) -> &'static str {
     let words = &words.scope;
     match permission {
@@ -148,8 +148,9 @@ const fn describe(words: &ConsentWords, permission: Permission) -> &'static str 
     }
 }
 
-/// Returns the warning about a client's name. The data that a client gives about itself is
-/// unverified (RFC 7591, section 5; draft client-id-metadata-document, section 6).
+/// Returns the warning that a client's name is unverified. This server does not verify the data
+/// that a client gives about itself (RFC 7591, section 5; draft client-id-metadata-document,
+/// section 6).
 fn caution(words: &ConsentWords, client: &OauthClient) -> Option<String> {
     match (client.origin, &client.id) {
         (AppOrigin::Platform, _) => None,
@@ -164,8 +165,8 @@ fn caution(words: &ConsentWords, client: &OauthClient) -> Option<String> {
     }
 }
 
-/// Returns the text about the properties that the app can access. These are the properties that the
-/// member can access.
+/// Returns the text that names the properties to which the app gets access. These are all
+/// properties to which the member has access.
 async fn properties(
     service: &Service,
     words: &ConsentWords,
@@ -201,7 +202,7 @@ async fn properties(
     })
 }
 
-/// Handles `POST /oauth/consent`: the member's decision on a request.
+/// Handles `POST /oauth/consent`, with which the member approves or denies a request.
 pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let (parts, body) = request.into_parts();
     let request_id = request_id(&parts);
@@ -219,8 +220,8 @@ pub(super) async fn decide(State(service): State<Arc<Service>>, request: HttpReq
     response
 }
 
-/// Carries out the member's decision. Checks the whole request again, because the client or the
-/// member may have changed since the page was shown.
+/// Executes the member's decision. Validates the whole authorization request again, because the
+/// client or the member may have changed since the page was shown.
 async fn carry_out(request: &OauthRequest) -> Result<Response, PageError> {
     let Some(signed_in) = &request.signed_in else {
         return Ok(request.redirect_to_sign_in());

@@ -1,6 +1,6 @@
 //! Grants: the permissions that a member grants to an app. A grant begins with an authorization
-//! code. After the exchange of the code, the grant has access tokens and refresh tokens. When the
-//! grant ends, the server deletes all of them.
+//! code. After the exchange of the code, the app gets access tokens and refresh tokens of the
+//! grant. When the grant ends, the server deletes these tokens.
 
 use engine::access::{Access, AccessToken, Member, Permission, Resource, Settings};
 use engine::context::{Context, RaisedRevision};
@@ -17,31 +17,33 @@ use super::scope::ScopeSet;
 use crate::platform::AppConnection;
 
 store::statements! {
-    /// Inserts a grant with an unexchanged code.
+    /// Inserts a grant whose authorization code has not been exchanged.
     INSERT = "insert into oauth_grant
         (id, organization_id, member_id, oauth_app_id, resource, code_hash, created_at,
         exchanged_at, used_at, expires_at, doc)
         values (?2, ?1, ?3, ?4, ?5, ?6, ?7, null, ?7, ?8, ?9)";
-    /// Deletes the oldest codes of a member who has more codes than the maximum.
+    /// Deletes the oldest unexchanged authorization codes of a member, if the member has more than
+    /// the maximum.
     LIMIT_CODES = "delete from oauth_grant where organization_id = ?1 and id in
         (select id from oauth_grant where organization_id = ?1 and member_id = ?2
         and exchanged_at is null order by id desc limit ?3 offset ?4)";
-    /// Deletes the least recently used grants of a member who has more grants than the maximum.
+    /// Deletes the least recently used grants of a member, if the member has more than the maximum.
     LIMIT_GRANTS = "delete from oauth_grant where organization_id = ?1 and id in
         (select id from oauth_grant where organization_id = ?1 and member_id = ?2
         and exchanged_at is not null
         order by used_at desc, id desc limit ?3 offset ?4)";
-    /// The grant that began with a code, even if the code was exchanged before.
+    /// Selects the grant with an authorization code, even if the code has been exchanged.
     BY_CODE = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc
         from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         where g.organization_id = ?1 and g.code_hash = ?2";
-    /// A grant by its id.
+    /// Selects the grant with an id.
     BY_ID = "select g.id, g.member_id, g.oauth_app_id, g.exchanged_at, g.expires_at, g.doc, m.doc
         from oauth_grant g
         join member m on m.organization_id = g.organization_id and m.id = g.member_id
         where g.organization_id = ?1 and g.id = ?2";
-    /// Marks a code that was not exchanged before as exchanged, and sets the expiry of its grant.
+    /// Sets the time of the exchange of an authorization code, and the expiry of its grant. Changes
+    /// nothing if the code was exchanged before.
     EXCHANGE = "update oauth_grant set exchanged_at = ?3, used_at = ?3, expires_at = ?4
         where organization_id = ?1 and id = ?2 and exchanged_at is null";
     /// Sets the last use of a grant and its new expiry.
@@ -49,7 +51,7 @@ store::statements! {
         and id = ?2";
     /// Deletes a grant.
     END = "delete from oauth_grant where organization_id = ?1 and id = ?2";
-    /// Deletes the oldest access tokens of a grant that has more tokens than the maximum.
+    /// Deletes the oldest access tokens of a grant, if the grant has more than the maximum.
     LIMIT_TOKENS = "delete from access_token where organization_id = ?1 and id in
         (select id from access_token where organization_id = ?1 and grant_id = ?2 order by id desc
         limit ?3 offset ?4)";
@@ -60,7 +62,7 @@ const IDLE_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Lifetime of an access token (rules: oauth#tokens). It is a whole number of seconds, because the
 /// token response has it in seconds (`expires_in`).
 pub(super) const ACCESS_TOKEN_LIFETIME: SignedDuration = SignedDuration::from_secs(3_600);
-/// Maximum number of unexchanged codes of a member.
+/// Maximum number of authorization codes of a member that have not been exchanged.
 const MAX_CODES: i64 = 20;
 /// Maximum number of grants of a member.
 const MAX_GRANTS: i64 = 100;
@@ -73,9 +75,9 @@ const DELETE_BATCH: i64 = 500;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct GrantData {
-    /// The granted permissions. A token has only those that the member still holds.
+    /// The granted permissions. A token gives only those permissions that the member still holds.
     pub(super) permissions: Vec<Permission>,
-    /// The resource that the grant is for.
+    /// The resource to which the grant gives access.
     pub(super) resource: Option<Resource>,
     /// The redirect address of the authorization request.
     pub(super) redirect_uri: String,
@@ -96,7 +98,7 @@ pub(super) struct Grant {
     pub(super) id: Uuid,
     pub(super) member_id: Uuid,
     pub(super) app: Uuid,
-    /// The time at which the code was exchanged; `None` before the exchange.
+    /// The time at which the app exchanged the authorization code; `None` before the exchange.
     pub(super) exchanged_at: Option<Timestamp>,
     /// The time at which the grant expires.
     pub(super) expires_at: Timestamp,
@@ -105,13 +107,13 @@ pub(super) struct Grant {
     member: Member,
 }
 
-/// Returns `now` plus a duration, at most the latest timestamp.
+/// Adds a duration to `now`. If the result is out of range, returns the latest timestamp.
 pub(super) fn after(now: Timestamp, duration: SignedDuration) -> Timestamp {
     now.checked_add(duration).unwrap_or(Timestamp::MAX)
 }
 
 impl Grant {
-    /// Reads a grant from the columns of [`BY_CODE`].
+    /// Reads a grant from the columns of [`BY_CODE`] or [`BY_ID`].
     fn from_row(row: &Row) -> Result<Self> {
         let (Json(allowed), Json(member)) = (row.get(5)?, row.get(6)?);
         Ok(Self {
@@ -125,7 +127,7 @@ impl Grant {
         })
     }
 
-    /// Returns the grant that began with a code, even if the code was exchanged before.
+    /// Returns the grant with an authorization code, even if the code has been exchanged.
     pub(super) fn by_code(context: &mut Context<'_, '_>, hash: &[u8]) -> Result<Option<Self>> {
         context
             .row(&BY_CODE, [Value::Bytes(hash.to_vec())])?
@@ -149,7 +151,8 @@ impl Grant {
             && (self.member.is_two_factor_enrolled || !settings.is_two_factor_required)
     }
 
-    /// Marks the code as exchanged. Returns false if it was exchanged before.
+    /// Marks the authorization code of this grant as exchanged. Returns false if it was exchanged
+    /// before.
     pub(super) fn exchange(&self, context: &mut Context<'_, '_>) -> Result<bool> {
         let now = context.now();
         if context.execute(&EXCHANGE, values![self.id, now, after(now, IDLE_LIFETIME)])? == 0 {
@@ -189,8 +192,9 @@ impl Grant {
         Ok(())
     }
 
-    /// Ends the grant with all its tokens. Raises the configuration revision. So a request in
-    /// progress with one of the tokens is authenticated again, and fails.
+    /// Deletes the grant and all its tokens. Raises the revision of the organization's
+    /// configuration. So a request that is in progress with one of the tokens is authenticated
+    /// again, and fails.
     pub(super) fn end(&self, context: &mut Context<'_, '_>) -> Result<()> {
         context.touch_configuration();
         context.execute_deferred(&END, values![self.id])?;
@@ -205,7 +209,8 @@ impl Grant {
     }
 }
 
-/// Stores a new grant of a member to an app, with the hash and the expiry of its code.
+/// Stores a new grant of a member to an app, with the hash and the expiry of its authorization
+/// code.
 pub(super) fn create_grant(
     context: &mut Context<'_, '_>,
     (member, app): (Uuid, Uuid),
@@ -237,7 +242,7 @@ pub(super) fn create_grant(
 }
 
 /// Runs `work` in a write transaction that locks the organization, with the rights of the server
-/// itself. The calling function must have verified the client's credentials.
+/// instead of a caller's. The calling function must have verified the client's credentials.
 pub(super) async fn in_organization<T: Send + 'static>(
     service: &std::sync::Arc<Service>,
     organization: Uuid,

@@ -1,5 +1,5 @@
 //! Metadata documents of this server and of its resources (RFC 8414, section 2; RFC 9728, section
-//! 2). From them a client learns the server's endpoints.
+//! 2). In them, a client finds the addresses of the server's endpoints.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use vestibule_http::surface::{attach_operation, method_not_found};
 use super::{paths, pkce, reply};
 use crate::people::LANGUAGES;
 
-/// The path of the server's metadata (RFC 8414, section 3).
+/// The path of the authorization server's metadata (RFC 8414, section 3).
 const SERVER: &str = "/.well-known/oauth-authorization-server";
 
 /// Returns the routes of the metadata documents.
@@ -67,8 +67,8 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
             paths.insert(format!("{path}{}", Resource::METADATA));
         }
         if *resource == Resource::Mcp {
-            // The tool interface is the default resource. So its metadata is also at the well-known
-            // path without a resource's path.
+            // The tool interface is the default resource. So its metadata document also has the
+            // well-known path to which no resource's path is added.
             paths.extend([
                 Resource::METADATA.to_owned(),
                 format!("{}{prefix}", Resource::METADATA),

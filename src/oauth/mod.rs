@@ -4,7 +4,7 @@
 //! The modules, in the order of an authorization:
 //!
 //! - [`metadata`] publishes the server's endpoints (RFC 8414, RFC 9728).
-//! - [`client`] reads the app that requests access. The app has registered itself
+//! - [`client`] reads the data of the app that requests access. The app has registered itself
 //!   ([`registration`], RFC 7591), has a metadata document ([`client_document`]), or was created by
 //!   the platform. [`authentication`] verifies its credentials (RFC 6749, section 2.3).
 //! - [`authorize`] checks the app's request (RFC 6749, section 4.1): redirect address
@@ -103,7 +103,7 @@ pub(crate) static MODULE: Module = Module {
     ..Module::new("oauth")
 };
 
-/// Returns the routes that browsers open as pages.
+/// Returns the routes whose responses are pages for browsers.
 fn pages(service: &Arc<Service>) -> Router {
     Router::new()
         .route(
@@ -119,7 +119,7 @@ fn pages(service: &Arc<Service>) -> Router {
         .with_state(service.clone())
 }
 
-/// Returns the routes for programs. Scripts of any origin may call them.
+/// Returns the routes that programs call. Scripts from any website may call them, too.
 fn endpoints(service: &Arc<Service>) -> Router {
     metadata::routes(service)
         .route(

@@ -6,7 +6,8 @@ use vestibule_http::browser::read_form;
 
 use super::refusal::OauthError;
 
-/// Maximum length of a value, in bytes. It leaves room for a `state` in which a client stores data.
+/// Maximum length of a parameter's value, in bytes. Some clients store data in `state`, so the
+/// limit is high.
 const MAX_VALUE_BYTES: usize = 4_096;
 
 /// The name and the value of each parameter of a request.
@@ -27,7 +28,8 @@ impl OauthParameters {
         ))
     }
 
-    /// Collects parameters. Omits parameters without a value (RFC 6749, sections 3.1 and 3.2).
+    /// Collects the parameters. Omits parameters with an empty value (RFC 6749, sections 3.1 and
+    /// 3.2).
     pub(super) fn of(fields: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(
             fields

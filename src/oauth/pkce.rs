@@ -18,7 +18,8 @@ pub(super) struct Challenge(String);
 
 impl Challenge {
     /// Parses the PKCE parameters of an authorization request (RFC 7636, section 4.3). A missing
-    /// method is an error, because the default of the RFC is `plain`.
+    /// method is an error, because the default of the RFC is `plain`, which this server does not
+    /// support.
     pub(super) fn parse(challenge: Option<&str>, method: Option<&str>) -> Result<Self, OauthError> {
         let challenge = challenge.ok_or(OauthError::invalid_request(
             "code_challenge is missing: PKCE is required.",
@@ -40,18 +41,19 @@ impl Challenge {
         }
     }
 
-    /// Returns the challenge in its stored form.
+    /// Returns the challenge as text, as it is stored.
     pub(super) fn as_text(&self) -> &str {
         &self.0
     }
 }
 
-/// Returns whether a challenge is the hash of a verifier (RFC 7636, sections 4.1 and 4.6).
+/// Returns whether `challenge` is the hash of `verifier` (RFC 7636, sections 4.1 and 4.6).
 pub(super) fn verify_challenge(verifier: &str, challenge: &str) -> bool {
     is_verifier(verifier) && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == challenge
 }
 
-/// Returns whether a text has 43 to 128 unreserved characters (RFC 7636, section 4.1).
+/// Returns whether a text has the form of a verifier: 43 to 128 unreserved characters (RFC 7636,
+/// section 4.1).
 fn is_verifier(text: &str) -> bool {
     (43..=128).contains(&text.len())
         && text

@@ -1,5 +1,5 @@
-//! Error pages of the authorization endpoint, for errors for which the browser cannot be redirected
-//! to the app.
+//! Error pages of the authorization endpoint. They are shown if the browser cannot be redirected to
+//! the app.
 
 use askama::Template;
 use axum::response::Response;
@@ -14,15 +14,16 @@ use crate::people::{self, SignInFrame, SignedIn};
 pub(super) enum ErrorPageKind {
     /// The client is unknown.
     Client,
-    /// The client's metadata document cannot be used.
+    /// The client's metadata document cannot be fetched, or is invalid.
     Document,
     /// The client has not registered the redirect address.
     Redirect,
-    /// The request cannot be read.
+    /// The body of the request is no valid form.
     Request,
-    /// The request is too long for the path to which the browser returns after sign-in.
+    /// The request is too long for a return path, with which the browser would repeat it after the
+    /// sign-in.
     TooLong,
-    /// The form does not have the token of this session.
+    /// The sent consent form does not contain the form token of the member's session.
     Form,
     /// A service that this server needs is not available.
     Unavailable,

@@ -1,5 +1,6 @@
-//! Redirect addresses of clients. The address in a request must equal a registered address,
-//! character by character (RFC 6749, section 3.1.2.3; OAuth 2.1, sections 2.3.1 and 4.1.1).
+//! Redirect addresses of clients. The redirect address in a request must equal an address that the
+//! client has registered, character by character (RFC 6749, section 3.1.2.3; OAuth 2.1, sections
+//! 2.3.1 and 4.1.1).
 
 use engine::format::is_redirect_uri;
 use form_urlencoded::Serializer;
@@ -11,13 +12,12 @@ pub(super) enum InvalidRedirect {
     /// The request has no redirect address, and the client has registered none or several (RFC
     /// 6749, section 3.1.2.3).
     Missing,
-    /// The client has not registered this address.
+    /// The client has not registered the redirect address in the request.
     NotRegistered,
 }
 
-/// Returns the redirect address of a request. A requested address must be registered by the client.
-/// Without a requested address, the client must have registered exactly one (RFC 6749, section
-/// 3.1.2.3).
+/// Returns the redirect address of a request. The client must have registered this address. If the
+/// request has no address, the client must have registered exactly one (RFC 6749, section 3.1.2.3).
 pub(super) fn redirect_address(
     registered: &[String],
     requested: Option<&str>,
@@ -38,8 +38,8 @@ pub(super) fn redirect_address(
 }
 
 /// Returns whether a requested address equals a registered address, character by character. The
-/// ports of loopback addresses may differ, because a program gets a new port each time it runs (RFC
-/// 8252, section 7.3).
+/// port of a loopback address may differ, because a program on the user's machine gets a new port
+/// each time it runs (RFC 8252, section 7.3).
 fn is_same(registered: &str, requested: &str) -> bool {
     registered == requested
         || matches!(
@@ -63,7 +63,7 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     Some((host, rest_after_port))
 }
 
-/// Returns the host of a redirect address for display. For an address with an app's own scheme,
+/// Returns the host of a redirect address for display. If the address has an app's own URL scheme,
 /// returns the scheme, such as `com.example.app`.
 pub(super) fn host(uri: &str) -> String {
     let Ok(url) = Url::parse(uri) else {
@@ -77,17 +77,18 @@ pub(super) fn host(uri: &str) -> String {
     }
 }
 
-/// Returns whether an address leads to a program on the browser's machine.
+/// Returns whether a redirect address leads to a program on the browser's machine.
 pub(super) fn is_local(uri: &str) -> bool {
-    // A valid redirect address has plain http only if it is a loopback address. Any scheme other
-    // than http and https starts an app on the browser's machine.
+    // Redirect addresses have been validated. So an http address is a loopback address. Any scheme
+    // other than http and https starts an app on the browser's machine.
     Url::parse(uri).is_ok_and(|url| url.scheme() != "https")
 }
 
-/// Returns an address as a source for `form-action` of a content security policy (CSP 3, section
-/// 2.3.1). Browsers check every redirect after a form against the policy.
+/// Returns a redirect address in the form that the directive `form-action` of a content security
+/// policy needs (CSP 3, section 2.3.1). Browsers check every redirect after a form against the
+/// policy.
 ///
-/// A policy cannot contain an IPv6 address. For such an address, the source allows every host at
+/// A policy cannot contain an IPv6 address. For an IPv6 address, the result allows every host at
 /// the same port.
 pub(super) fn source(uri: &str) -> String {
     let Ok(url) = Url::parse(uri) else {
@@ -107,8 +108,8 @@ pub(super) fn source(uri: &str) -> String {
     }
 }
 
-/// Returns the policy source of the redirect address in a request. Does not check whether a client
-/// has registered the address.
+/// Returns the redirect address in a request in the form that `form-action` needs. Does not check
+/// whether a client has registered the address.
 pub(super) fn claimed_source(uri: &str) -> Option<String> {
     is_redirect_uri(uri).then(|| source(uri))
 }
@@ -372,7 +373,7 @@ mod tests {
             }
         }
 
-        /// Checks that every valid redirect address fits into a header and into a content security
+        /// Checks that every valid redirect address is valid in a header and in a content security
         /// policy.
         #[test]
         fn every_redirect_address_fits_in_headers(text in prop_oneof![tricky(), any::<String>()]) {

@@ -29,20 +29,20 @@ store::statements! {
     INSERT = "insert into oauth_refresh_token
         (organization_id, token_hash, grant_id, id, replaced_at, expires_at)
         values (?1, ?2, ?3, ?4, null, ?5)";
-    /// A refresh token: its grant, its time of replacement, its expiry, and the seed and scope of
-    /// the pair that replaced it.
+    /// Selects a refresh token: its grant, the time at which it was replaced, its expiry, and the
+    /// seed and the scope of the token pair that replaced it.
     BY_HASH = "select grant_id, replaced_at, expires_at, seed, scope from oauth_refresh_token
         where organization_id = ?1 and token_hash = ?2";
     /// Marks a refresh token as replaced. Stores the seed and the scope of the token pair that
     /// replaces it.
     REPLACE = "update oauth_refresh_token set replaced_at = ?3, seed = ?4, scope = ?5
         where organization_id = ?1 and token_hash = ?2";
-    /// An access token by its hash.
+    /// Selects the access token with this hash.
     ACCESS_TOKEN = "select doc from access_token where organization_id = ?1 and token_hash = ?2";
-    /// Sets the expiry of an access token.
+    /// Sets the expiry of an access token, and replaces its document.
     EXTEND = "update access_token set expires_at = ?3, doc = ?4 where organization_id = ?1
         and token_hash = ?2";
-    /// Deletes the oldest refresh tokens of a grant that has more tokens than the maximum.
+    /// Deletes the oldest refresh tokens of a grant, if the grant has more than the maximum.
     LIMIT = "delete from oauth_refresh_token where organization_id = ?1 and token_hash in
         (select token_hash from oauth_refresh_token where organization_id = ?1 and grant_id = ?2
         order by id desc limit ?3 offset ?4)";
@@ -50,14 +50,14 @@ store::statements! {
 
 /// Time after which an unused refresh token expires (rules: oauth#tokens).
 const LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// The time for which a replaced token stays valid, because a client may not have received the
-/// response with the new tokens (rules: oauth#tokens).
+/// The grace period: the time for which a replaced token stays valid, because the client may not
+/// have received the response with the new tokens (rules: oauth#tokens).
 const GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// The prefix of a refresh token.
 pub(super) const PREFIX: &str = "rt_";
 /// The prefix of an access token.
 const ACCESS_PREFIX: &str = "at_";
-/// Maximum number of stored refresh tokens of a grant, including replaced ones.
+/// Maximum number of stored refresh tokens of a grant, including tokens that have been replaced.
 const MAX_TOKENS: i64 = 500;
 /// Maximum number of rows that one statement deletes to enforce [`MAX_TOKENS`].
 const DELETE_BATCH: i64 = 500;
@@ -77,20 +77,20 @@ pub(super) struct TokenResponse {
 pub(super) struct RefreshRequest {
     pub(super) app: Uuid,
     pub(super) token: String,
-    /// The requested scope. `None` requests the granted scope.
+    /// The requested scope. `None` means all granted scopes.
     pub(super) scope: Option<String>,
     /// The requested resource; `None` if the request names none.
     pub(super) resource: Option<Resource>,
 }
 
-/// The secrets of an access token and a refresh token.
+/// A new access token and a new refresh token, in clear text.
 struct TokenPair {
     access: String,
     refresh: String,
 }
 
 impl TokenPair {
-    /// Returns a pair of random tokens.
+    /// Creates a random token pair.
     fn random(context: &Context<'_, '_>) -> Self {
         let token = |prefix| access::token_of(prefix, context.organization.id, context.ids());
         Self {
@@ -99,7 +99,8 @@ impl TokenPair {
         }
     }
 
-    /// Derives the token pair that replaces a refresh token, from the token and its stored seed.
+    /// Derives the token pair that replaces a refresh token. `token` is the replaced token. `seed`
+    /// is the seed that is stored with the replaced token.
     fn derive(context: &Context<'_, '_>, token: &str, seed: &str) -> Self {
         let secret = format!("{seed} {token}");
         let token_of = |prefix| {
@@ -124,7 +125,7 @@ impl TokenPair {
     }
 }
 
-/// Creates an access token and a refresh token of a grant.
+/// Creates an access token and a refresh token for a grant.
 pub(super) fn create_token_pair(
     context: &mut Context<'_, '_>,
     grant: &Grant,
@@ -149,9 +150,9 @@ fn store(
     Ok(pair.response(scopes))
 }
 
-/// Returns the token response for a replaced refresh token, with the pair that replaced it. The
-/// response announces the full lifetime of the access token (`expires_in`). So the function extends
-/// the access token to this lifetime from now, unless the client has revoked the token.
+/// Returns the token response for a replaced refresh token, with the pair that replaced it. In the
+/// response, `expires_in` is the full lifetime of the access token. So the function sets the expiry
+/// of the access token to this lifetime from now, unless the client has revoked the token.
 fn repeat_response(
     context: &mut Context<'_, '_>,
     token: &str,
@@ -178,7 +179,7 @@ enum TokenState {
     Valid,
     /// The token has expired.
     Expired,
-    /// The token was replaced longer ago than the grace period. If a client sends it, the token has
+    /// The token was replaced longer ago than the grace period. If a client sends the token, it has
     /// leaked (OAuth 2.1, section 4.3.1).
     Reused,
 }
@@ -275,7 +276,7 @@ mod tests {
 
     proptest! {
         /// A token is valid until its expiry. A replaced token is valid for another minute. After
-        /// that its state is `Reused`, even after its expiry.
+        /// this minute, the token's state is `Reused`, even if the token has also expired.
         #[test]
         fn a_replaced_refresh_token_is_valid_for_another_minute(
             replaced in proptest::option::of(0_i64..5_000_000),

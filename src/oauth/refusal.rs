@@ -1,5 +1,5 @@
-//! Errors of the OAuth endpoints, and their log entries. The responses have the format of the RFCs,
-//! not the format of the REST interface.
+//! Errors of the OAuth endpoints, and their log entries. The responses have the format of the OAuth
+//! RFCs, which differs from the errors of the REST interface.
 
 use axum::response::{IntoResponse as _, Response};
 use engine::error::{Error, ErrorKind};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::reply;
 
-/// The error codes of the RFCs.
+/// The error codes of the OAuth RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, AsRefStr)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum OauthErrorCode {
@@ -19,8 +19,8 @@ pub(super) enum OauthErrorCode {
     InvalidRequest,
     /// The client is unknown, or its credentials are wrong (RFC 6749, section 5.2).
     InvalidClient,
-    /// The code or refresh token is invalid, or the request's values differ from those of the
-    /// authorization request (RFC 6749, section 5.2).
+    /// The authorization code or refresh token is invalid, or the request's values differ from
+    /// those of the authorization request (RFC 6749, section 5.2).
     InvalidGrant,
     /// The grant type is not supported (RFC 6749, section 5.2).
     UnsupportedGrantType,
@@ -28,7 +28,7 @@ pub(super) enum OauthErrorCode {
     UnsupportedResponseType,
     /// The scope is unknown, or exceeds the granted scope (RFC 6749, sections 4.1.2.1 and 5.2).
     InvalidScope,
-    /// The member denied the request (RFC 6749, section 4.1.2.1).
+    /// The member denied the app access (RFC 6749, section 4.1.2.1).
     AccessDenied,
     /// The resource does not belong to this server, or the member has not granted access to it (RFC
     /// 8707, section 2).
@@ -51,7 +51,8 @@ pub(super) struct OauthError {
     /// The reason, for the developer of the client: plain ASCII without quotes (RFC 6749, section
     /// 5.2), and without secrets.
     pub(super) description: &'static str,
-    /// Seconds to wait before a retry, if the client sends too many requests.
+    /// The number of seconds after which the client may retry; `None` if the client has not sent
+    /// too many requests.
     pub(super) retry_after: Option<u64>,
 }
 
@@ -65,7 +66,7 @@ impl OauthError {
         }
     }
 
-    /// Creates the error for too many requests.
+    /// Creates the error for a client that sends too many requests.
     pub(super) const fn too_many_requests(description: &'static str, retry_after: u64) -> Self {
         Self {
             code: OauthErrorCode::TemporarilyUnavailable,
@@ -79,7 +80,7 @@ impl OauthError {
         Self::new(OauthErrorCode::InvalidRequest, description)
     }
 
-    /// Creates the error for an invalid code or refresh token.
+    /// Creates the error for an invalid authorization code or refresh token.
     pub(super) const fn invalid_grant(description: &'static str) -> Self {
         Self::new(OauthErrorCode::InvalidGrant, description)
     }
@@ -123,7 +124,8 @@ impl OauthError {
         reply::without_caching(response)
     }
 
-    /// Logs endpoint, client and reason, without secrets. `client` is empty if it is unknown.
+    /// Logs endpoint, client and reason, without secrets. `client` is empty if the request names no
+    /// client.
     pub(super) fn log(&self, endpoint: &'static str, client: &str, request_id: Uuid) {
         tracing::info!(
             %request_id,
@@ -150,7 +152,7 @@ impl From<Error> for OauthError {
                     "Not available right now; try again.",
                 )
             }
-            // The organization of the code or token was erased during the request.
+            // The organization that the code or token belongs to was erased during the request.
             ErrorKind::NotFound => {
                 Self::invalid_grant("The organization or the client no longer exists.")
             }

@@ -22,22 +22,24 @@ use super::reply;
 use crate::platform::new_secret;
 
 store::statements! {
-    /// Inserts a client that registers itself. Its idle period begins at once.
+    /// Inserts a client that registers itself. Sets `idle_since` to the current time, so that the
+    /// sweep deletes the client if no member grants it access.
     INSERT = "insert into oauth_app (id, created_at, updated_at, doc, idle_since, secret_hash)
         values (?1, ?2, ?2, ?3, ?2, ?4)";
 }
 
-/// Maximum size of a body: 64 KiB.
+/// Maximum size of the body of a registration: 64 KiB.
 const BODY_LIMIT: usize = 64 << 10;
-/// Time limit for a client to send a body.
+/// Time limit for a client to send the body of a registration.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// Length of the window in which registrations are counted: an hour.
 const WINDOW: Duration = Duration::from_secs(3_600);
-/// Maximum number of registrations from one address within [`WINDOW`]. All addresses of a network
-/// together may make three times as many.
+/// Maximum number of registrations from one IP address within [`WINDOW`]. The addresses of one
+/// network together may make three times as many registrations.
 const MAX_PER_ADDRESS: u32 = 20;
 
-/// Counts the registrations from each address at this node. An extension of the application state.
+/// Counts the registrations from each IP address at this node. An extension of the application
+/// state.
 pub struct Registrations(PeerLimits);
 
 impl Default for Registrations {
@@ -68,7 +70,7 @@ pub(super) async fn register(
 }
 
 /// Registers a client. Returns the client's metadata (RFC 7591, section 3.2.1), and the secret of a
-/// confidential client. The secret does not expire and cannot be read again.
+/// confidential client. The secret does not expire. Only this response contains it.
 async fn register_client(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -120,7 +122,8 @@ async fn register_client(
     Ok(client)
 }
 
-/// Reads a JSON body within its size and deadline.
+/// Reads the JSON body of a registration. Returns an error if the body exceeds the size limit or
+/// the time limit.
 async fn read_body(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, OauthError> {
     let kind = headers
         .get(CONTENT_TYPE)

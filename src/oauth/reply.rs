@@ -54,7 +54,7 @@ pub(super) fn without_caching(mut response: Response) -> Response {
 }
 
 /// Adds the headers that allow scripts of any origin to read the response. This is safe: a script
-/// must put the credentials into its request, because the browser adds none.
+/// must put the credentials into its request, because the browser does not add any.
 fn allow_any_origin(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -74,7 +74,7 @@ pub(super) async fn preflight() -> Response {
         ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("GET, POST, OPTIONS"),
     );
-    // `*` does not include the header `authorization` (Fetch, section 4.9).
+    // The value `*` does not include the header `Authorization` (Fetch, section 4.9).
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static("*, authorization"),

@@ -26,10 +26,10 @@ use super::{grant, refresh, reply};
 use crate::platform::member_target;
 
 store::statements! {
-    /// Finds out whether an organization has an access token. Returns the organization's id if so.
+    /// Returns a row if the organization has the access token with this hash.
     HAS_ACCESS_TOKEN = "select organization_id from access_token where organization_id = ?1
         and token_hash = ?2";
-    /// The app and the member of an access token.
+    /// Selects the app and the member of an access token.
     APP_OF = "select oauth_app_id, member_id from access_token where organization_id = ?1
         and token_hash = ?2";
     /// Deletes an access token.
@@ -50,7 +50,7 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
     )
     .await
     {
-        // The body is empty, because clients ignore it (section 2.2).
+        // The body is empty, because clients ignore it (RFC 7009, section 2.2).
         Ok(()) => reply::json(StatusCode::OK, &json!({})),
         Err(error) => {
             error.log("revoke", &request_client.client, request_id);
@@ -61,8 +61,8 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
     response
 }
 
-/// Revokes a token. Succeeds for an unknown token (section 2.2). The prefix of the token gives its
-/// type, so `token_type_hint` is ignored (section 2.1).
+/// Revokes a token. Succeeds if the token is unknown (RFC 7009, section 2.2). The prefix of the
+/// token gives its type, so `token_type_hint` is ignored (RFC 7009, section 2.1).
 async fn revoke_token(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -101,14 +101,14 @@ async fn revoke_token(
         Ok(false) => Err(OauthError::invalid_grant(
             "The token was issued to another client.",
         )),
-        // The organization was erased, and its tokens with it.
+        // The organization was erased with all its tokens, so there is no token left to revoke.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Ends the grant of a refresh token (section 2.1). This also deletes the grant's access tokens.
-/// Returns false, and changes nothing, if the token belongs to another client.
+/// Ends the grant of a refresh token (RFC 7009, section 2.1). This also deletes the grant's access
+/// tokens. Returns false, and changes nothing, if the token belongs to another client.
 fn end_grant(
     context: &mut Context<'_, '_>,
     hash: &[u8],
@@ -126,8 +126,8 @@ fn end_grant(
     Ok(true)
 }
 
-/// Deletes an access token and nothing else. Returns false, and changes nothing, if the token
-/// belongs to another client.
+/// Deletes an access token. The grant and its other tokens remain. Returns false, and changes
+/// nothing, if the token belongs to another client.
 fn end_token(
     context: &mut Context<'_, '_>,
     hash: Vec<u8>,

@@ -1,5 +1,5 @@
-//! OAuth scopes (RFC 6749, section 3.3). Each permission of the interface is a scope of the same
-//! name.
+//! OAuth scopes (RFC 6749, section 3.3). Each permission of the REST interface is a scope with the
+//! same name.
 
 use std::fmt;
 
@@ -21,17 +21,18 @@ impl ScopeSet {
         Self(Permission::VARIANTS.to_vec())
     }
 
-    /// Returns the scopes of an authorization request. The default is all scopes; RFC 6749, section
-    /// 3.3, requires that the default is documented.
+    /// Returns the scopes of an authorization request. If the request names no scope, returns all
+    /// scopes (RFC 6749, section 3.3, requires that this default is documented).
     pub(super) fn parse_or_all(text: Option<&str>) -> Result<Self, OauthError> {
         Ok(Self::parse(text.unwrap_or_default())?.unwrap_or_else(Self::all))
     }
 
-    /// Parses names that are separated by any number of blanks. Returns `None` if the text has no
-    /// names but those of OpenID Connect.
+    /// Parses names of scopes that are separated by any number of blanks. Returns `None` if the
+    /// text names no scope except those of OpenID Connect.
     ///
-    /// Ignores unknown scopes if there is a known scope. A text with only unknown scopes is an
-    /// error. Otherwise a request with a misspelt scope would get the default, which is all scopes.
+    /// Ignores unknown scopes if the text also names a known scope. A text with only unknown scopes
+    /// is an error. Otherwise a request with a misspelt scope would get the default, which is all
+    /// scopes.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, OauthError> {
         let names = text.split_whitespace();
         let names: Vec<&str> = names.filter(|name| !OPENID_SCOPES.contains(name)).collect();
@@ -46,7 +47,7 @@ impl ScopeSet {
         Ok((!permissions.is_empty()).then(|| Self::of(permissions)))
     }
 
-    /// Creates a set from permissions in any order.
+    /// Creates a set from permissions, which may be unsorted.
     pub(super) fn of(permissions: impl IntoIterator<Item = Permission>) -> Self {
         let mut permissions: Vec<_> = permissions.into_iter().collect();
         permissions.sort_unstable();
@@ -54,8 +55,8 @@ impl ScopeSet {
         Self(permissions)
     }
 
-    /// Returns the scopes that are also permissions of the member (`own`). A member can grant only
-    /// their own permissions.
+    /// Returns the scopes that the member can grant: those that are also permissions of the member
+    /// (`own`).
     pub(super) fn restricted_to(&self, own: &[Permission]) -> Self {
         Self(
             self.0
@@ -66,9 +67,9 @@ impl ScopeSet {
         )
     }
 
-    /// Returns the scopes of a refresh request. They are the requested scopes, by default the
-    /// granted scopes. A request for a scope that was not granted is an error (RFC 6749, section
-    /// 6).
+    /// Returns the scopes for a refresh request: the requested scopes, or all granted scopes if the
+    /// request names none. A request for a scope that was not granted is an error (RFC 6749,
+    /// section 6).
     pub(super) fn narrow(&self, text: Option<&str>) -> Result<Self, OauthError> {
         let Some(requested) = Self::parse(text.unwrap_or_default())? else {
             return Ok(self.clone());

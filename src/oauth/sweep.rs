@@ -1,5 +1,5 @@
-//! The sweep of expired OAuth data: unexchanged codes, unused grants, expired tokens, and idle
-//! clients that the platform did not create (rules: oauth#tokens).
+//! The sweep of expired OAuth data: unexchanged authorization codes, unused grants, expired tokens,
+//! and clients that no member uses and that the platform did not create (rules: oauth#tokens).
 
 use std::collections::BTreeSet;
 
@@ -11,40 +11,43 @@ use store::{Row, Statement, Transaction};
 use uuid::Uuid;
 
 store::statements! {
-    /// Expired grants, with their apps. A code that was not exchanged is a grant, too.
+    /// Selects expired grants, with their apps. An authorization code that was not exchanged is
+    /// stored as a grant, too.
     ENDED_GRANTS = "select organization_id, id, oauth_app_id from oauth_grant where expires_at <= ?1
         order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired grants.
     REMOVE_GRANTS = engine::some_old!("oauth_grant", "id", "expires_at", " indexed by \
         sqlite_autoindex_oauth_grant_1");
-    /// Expired refresh tokens.
+    /// Selects expired refresh tokens.
     OLD_REFRESH_TOKENS = "select organization_id, token_hash from oauth_refresh_token
         where expires_at <= ?1 order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired refresh tokens.
     REMOVE_REFRESH_TOKENS = engine::some_old!("oauth_refresh_token", "token_hash", "expires_at");
-    /// Expired access tokens of grants.
+    /// Selects expired access tokens of grants.
     OLD_ACCESS_TOKENS = "select organization_id, id from access_token where expires_at <= ?1
         order by expires_at limit ?2";
     /// Deletes a batch of an organization's expired access tokens.
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by \
         sqlite_autoindex_access_token_1");
-    /// Restarts the idle period of the clients with these ids, except for clients that the platform
-    /// created.
+    /// Sets the beginning of the idle period of these clients to `?1`, except for clients that the
+    /// platform created. A client is idle while it has no grant and no token.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
-    /// Reads and locks clients that the platform did not create and whose idle period is over.
-    /// Until the transaction ends, the lock prevents a member from granting such a client access.
+    /// Selects and locks clients that the platform did not create and that have been idle for
+    /// longer than their idle period. Until the transaction ends, the lock prevents a member from
+    /// granting such a client access.
     IDLE = "select id from oauth_app where idle_since <= ?1 order by idle_since, id limit ?2
         for update skip locked";
-    /// Reads and locks clients with a metadata document whose idle period is over.
+    /// Selects and locks clients with a metadata document that have been idle for longer than their
+    /// idle period.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
-    /// The clients with these ids that have a grant.
+    /// Selects those of these clients that have a grant.
     ALLOWED = "select distinct oauth_app_id from oauth_grant where oauth_app_id = any(?1)";
-    /// The clients with these ids that have an access token.
+    /// Selects those of these clients that have an access token.
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
-    /// Restarts the idle period of the clients with these ids.
+    /// Sets the beginning of the idle period of these clients to `?1`.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
-    /// Deletes the clients with these ids.
+    /// Deletes these clients.
     FORGET = "delete from oauth_app where id = any(?1)";
 }
 
@@ -53,8 +56,8 @@ store::statements! {
 const BATCH: u32 = 200;
 /// Time after which a self-registered client without a grant or token is deleted.
 const REGISTERED_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Time after which a client with a metadata document, but without a grant or token, is deleted.
-/// The stored document is then too old to be used anyway.
+/// Time after which a client with a metadata document, but without a grant or token, is deleted. By
+/// then, the stored document is too old to be used.
 const DOCUMENT_IDLE_PERIOD: SignedDuration = SignedDuration::from_hours(24);
 
 /// Deletes a batch of expired OAuth data. Returns true if more expired data may remain.
@@ -78,12 +81,12 @@ pub(crate) fn sweep_oauth(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bo
     Ok(removed.iter().any(|count| *count >= u64::from(BATCH)))
 }
 
-/// Deletes idle clients without grants and tokens, and restarts the idle period of the other idle
-/// clients. Returns the number of idle clients.
+/// Deletes the idle clients without grants and tokens. For the other clients that the statement
+/// `idle` selects, the idle period begins again. Returns the number of selected clients.
 ///
-/// Locks the clients before it reads their grants and tokens. A concurrent transaction that creates
-/// a grant locks the client too. Either this function sees the grant of that transaction, or that
-/// transaction finds the client deleted.
+/// The function locks the clients before it reads their grants and tokens. A concurrent transaction
+/// that creates a grant locks the client, too. So either this function sees the new grant, or the
+/// transaction finds that the client has been deleted.
 fn delete_idle_clients(
     tx: &mut Transaction<'_>,
     idle: &'static Statement,

@@ -1,5 +1,5 @@
-//! The token endpoint (RFC 6749, section 3.2): exchanges a code (`code.rs`) or a refresh token
-//! (`refresh.rs`) for tokens.
+//! The token endpoint (RFC 6749, section 3.2). It exchanges an authorization code (`code.rs`) or a
+//! refresh token (`refresh.rs`) for tokens.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use super::refusal::{OauthError, OauthErrorCode};
 use super::{code, grant, refresh, reply};
 
 store::statements! {
-    /// Finds out whether an organization has a code. Returns the organization's id if so.
+    /// Returns a row if the organization has the authorization code with this hash.
     HAS_CODE = "select organization_id from oauth_grant where organization_id = ?1
         and code_hash = ?2";
-    /// Finds out whether an organization has a refresh token. Returns the organization's id if so.
+    /// Returns a row if the organization has the refresh token with this hash.
     HAS_REFRESH_TOKEN = "select organization_id from oauth_refresh_token where organization_id = ?1
         and token_hash = ?2";
 }
@@ -46,7 +46,7 @@ pub(super) async fn token(State(service): State<Arc<Service>>, request: HttpRequ
     response
 }
 
-/// The client of a request, for the log. Empty until the client id has been parsed.
+/// The client id of a request, for the log. Empty until the client id has been parsed.
 #[derive(Default)]
 pub(super) struct RequestClient {
     pub(super) client: String,
@@ -89,7 +89,7 @@ pub(super) async fn authenticate_client(
     credentials.verify(client, service.clock.now())
 }
 
-/// Exchanges a code for tokens (RFC 6749, section 4.1.3).
+/// Exchanges an authorization code for tokens (RFC 6749, section 4.1.3).
 async fn exchange_code(
     service: &Arc<Service>,
     client: &OauthClient,
@@ -117,7 +117,7 @@ async fn exchange_code(
     .await?
 }
 
-/// Exchanges a refresh token for tokens (RFC 6749, section 6).
+/// Exchanges a refresh token for a new token pair (RFC 6749, section 6).
 async fn exchange_refresh_token(
     service: &Arc<Service>,
     client: &OauthClient,
@@ -141,9 +141,9 @@ async fn exchange_refresh_token(
     .await?
 }
 
-/// Returns the resource that a request names, if it names one. The resource must be the address of
-/// a resource of this server (RFC 8707, section 2). The query of the address is ignored, because it
-/// only selects tools.
+/// Returns the resource that a request names; `None` if it names none. The resource must be the
+/// address of a resource of this server (RFC 8707, section 2). The query of the address is ignored,
+/// because it only selects tools.
 pub(super) fn resource(
     parameters: &OauthParameters,
     public_url: &str,
@@ -170,8 +170,8 @@ pub(super) async fn organization_of_refresh_token(
     organization_of_token(service, (refresh::PREFIX, token), &HAS_REFRESH_TOKEN).await
 }
 
-/// Returns the organization of a code or token. Every transaction that changes the code or token
-/// must lock this organization.
+/// Returns the organization of an authorization code or a token. A transaction that changes the
+/// code or the token must lock this organization.
 pub(super) async fn organization_of_token(
     service: &Service,
     (prefix, token): (&'static str, &str),
