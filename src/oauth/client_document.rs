@@ -30,17 +30,17 @@ store::statements! {
         doc = excluded.doc, idle_since = excluded.idle_since";
 }
 
-/// Deadline for fetching a document, from name resolution to the last byte.
+/// Deadline for fetching a metadata document, from name resolution to the last byte.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// Maximum size of a document: 64 KiB.
+/// Maximum size of a metadata document: 64 KiB.
 const LIMIT: usize = 64 << 10;
-/// Time for which a stored document is used without another fetch.
+/// Time for which a stored metadata document is used without another fetch.
 const CACHE_LIFETIME: SignedDuration = SignedDuration::from_hours(24);
-/// Maximum number of concurrent fetches of documents. An organization gets another slot only if
-/// more slots are free than the organization uses. So one organization alone uses at most half of
-/// the slots.
+/// Maximum number of metadata documents that are fetched at the same time. An organization gets
+/// another slot only if more slots are free than the organization uses. So one organization alone
+/// uses at most half of the slots.
 const MAX_FETCHES: usize = 32;
-/// The user agent of the requests for documents.
+/// The user agent of the requests for metadata documents.
 const USER_AGENT: &str = "Vestibule-OAuth/1";
 
 /// Fetches metadata documents. An extension of the application state.
@@ -50,7 +50,7 @@ pub struct ClientDocumentFetcher {
     slots: Arc<FetchSlots>,
 }
 
-/// The number of fetches in progress, by organization.
+/// The number of fetches that are in progress for each organization.
 #[derive(Default)]
 struct FetchSlots {
     in_use: Mutex<HashMap<Uuid, usize>>,

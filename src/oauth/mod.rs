@@ -63,7 +63,7 @@ mod paths {
     pub(super) const AUTHORIZE: &str = "/oauth/authorize";
     /// The target of the form on the consent page.
     pub(super) const CONSENT: &str = "/oauth/consent";
-    /// The token endpoint, which exchanges codes and refresh tokens.
+    /// The token endpoint, which exchanges authorization codes and refresh tokens for new tokens.
     pub(super) const TOKEN: &str = "/oauth/token";
     /// The revocation endpoint, at which a client revokes its tokens.
     pub(super) const REVOKE: &str = "/oauth/revoke";

@@ -62,7 +62,7 @@ const MAX_TOKENS: i64 = 500;
 /// Maximum number of rows that one statement deletes to enforce [`MAX_TOKENS`].
 const DELETE_BATCH: i64 = 500;
 
-/// The token response (RFC 6749, section 5.1).
+/// The response that sends an access token and a refresh token to a client (RFC 6749, section 5.1).
 #[derive(Debug, Serialize)]
 pub(super) struct TokenResponse {
     access_token: String,

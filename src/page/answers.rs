@@ -1,5 +1,5 @@
-//! Formats a guest's saved answers as labels and values, for the review before submission and for a
-//! closed step.
+//! Formats a guest's saved answers as labels and values, for the review before the submission and
+//! for a step that the guest can no longer change.
 
 use serde_json::{Map, Value};
 

@@ -174,7 +174,7 @@ impl Faults {
         }
     }
 
-    /// Returns the faults as an error. If there are none, returns `Ok(filled)`.
+    /// Returns an error with the faults, or `Ok(filled)` if there are no faults.
     pub fn into_result<T>(self, filled: T) -> Result<T, Self> {
         if self.0.is_empty() {
             Ok(filled)

@@ -65,7 +65,7 @@ pub struct FieldChoice<'v> {
     /// The languages of the option's texts, if `label` is the option's `name`. `None` if `label` is
     /// a built-in text.
     pub languages: Option<&'v TextLanguages>,
-    /// Notes on the consequences of the choice.
+    /// Texts about the consequences for a guest who chooses this option.
     pub notes: Vec<String>,
     pub is_chosen: bool,
 }
@@ -106,7 +106,8 @@ impl PageField<'_> {
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 
-    /// Returns the id of the element that a link to this field leads to.
+    /// Returns the id of the element that gets the focus when the guest follows a link to this
+    /// field.
     #[must_use]
     pub fn target(&self) -> &str {
         match &self.input {

@@ -74,7 +74,8 @@ pub struct FilledForm {
     /// the button that adds or removes a guest. The page then shows the form of the same step
     /// again.
     pub guests: Option<usize>,
-    /// The number of each guest in the form, in the order of the guests in the operation's input.
+    /// For each guest in the operation's input, in order, the number that the guest has in the
+    /// form.
     pub positions: Vec<usize>,
     /// The hash of the agreement text that the form showed.
     pub shown_text: Option<String>,
@@ -405,7 +406,7 @@ fn are_same(options: &[&str], others: &[&str]) -> bool {
 /// The chosen options and the text of each question in a form.
 type Answers<'f> = BTreeMap<Uuid, (Vec<&'f str>, Option<&'f str>)>;
 
-/// Returns all values of a field, which can occur several times.
+/// Returns all values of a field. A form can contain the same field several times.
 fn every<'f>(fields: &'f [(String, String)], field: &str) -> Vec<&'f str> {
     fields
         .iter()

@@ -17,11 +17,11 @@ use vestibule_http::browser::hash;
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/page/page.css").replace('\n', ""));
 
-/// The script of pages without a form for files. Every page also works without the script.
+/// The script of pages without a form that uploads files. Every page also works without the script.
 const SCRIPT: &str = include_str!("../../templates/page/page.js");
 
-/// The script of pages with a form for files. It adds code that scales photos down before the
-/// upload.
+/// The script of pages with a form that uploads files. It contains additional code, which scales
+/// photos down before the upload.
 pub const FILES_SCRIPT: &str = concat!(
     include_str!("../../templates/page/page.js"),
     include_str!("../../templates/page/photos.js")
@@ -66,7 +66,7 @@ pub struct PageFrame<'v> {
     pub is_preview: bool,
     /// The form that sets the time of a preview; `None` on a page that is no preview.
     pub picker: Option<TimePicker>,
-    /// Today's date at the flat, in ISO 8601 format; empty on a page without a stay.
+    /// Today's date at the flat, in ISO 8601 format; empty on a page that belongs to no stay.
     pub today: String,
 }
 
@@ -137,7 +137,8 @@ pub fn icon(name: &str) -> String {
 }
 
 impl PageFrame<'_> {
-    /// Builds the frame of a page without a stay, in the language `tag`.
+    /// Builds the frame of a page that belongs to no stay, such as an error page, in the language
+    /// `tag`.
     #[must_use]
     pub fn bare(
         tag: &str,

@@ -52,7 +52,7 @@ struct GuestHome<'v> {
 
 /// The extras that the guest can request.
 struct Extras<'v> {
-    /// The name and the price of the first extras.
+    /// The name and the price of each extra that the entry page shows.
     rows: Vec<(&'v str, Option<String>)>,
     href: String,
     /// Whether the guest has selected extras without requesting them.
@@ -104,7 +104,7 @@ struct PrecheckinPrompt<'v> {
     progress: String,
     done: usize,
     status: &'static str,
-    /// A sentence on the submission's status; `None` before the submission.
+    /// A sentence on the status of the submitted pre-check-in; `None` before the submission.
     outcome: Option<&'static str>,
     /// The message that staff wrote when they sent the pre-check-in back for changes.
     message: Option<&'v str>,

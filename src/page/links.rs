@@ -82,7 +82,8 @@ impl StayLinks {
         self.at(&format!("/steps/{step}"), &[("lacking", "true")])
     }
 
-    /// Returns the address of a step's page with `guests` fieldsets for other guests.
+    /// Returns the address of a step's page on which the form has fields for `guests` guests
+    /// besides the guest who booked.
     #[must_use]
     pub fn step_with_guests(&self, step: Uuid, guests: usize) -> String {
         self.at(
@@ -115,7 +116,7 @@ impl StayLinks {
         self.at("/review", &[])
     }
 
-    /// Returns the address to which the submission is sent.
+    /// Returns the address to which the guest sends the form that submits the pre-check-in.
     #[must_use]
     pub fn submit(&self) -> String {
         self.at("/submit", &[])

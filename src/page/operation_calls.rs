@@ -25,7 +25,7 @@ pub struct PageRefusal {
     /// The issues that the operation found in its input. Each issue has its path from the root of
     /// the body, and its message.
     pub issues: Vec<(Vec<String>, String)>,
-    /// Whole seconds that the guest should wait before the next attempt.
+    /// The number of whole seconds that the guest should wait before the next attempt.
     pub retry_after: Option<u64>,
 }
 

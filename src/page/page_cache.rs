@@ -25,7 +25,7 @@ const EXPECTED_PAGES: usize = 512;
 /// Approximate memory of a cache entry in bytes, in addition to its key and its page.
 const OVERHEAD: u64 = 512;
 
-/// The cached pages, by their keys.
+/// The cached pages. Each page has a key that is made from the request for it.
 pub struct PageCache(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 
 /// A rendered page. It is valid for the same guest view in the same minute.

@@ -22,8 +22,8 @@ struct ReviewPage<'v> {
     /// A sentence on the status of the submitted pre-check-in; `None` before the submission.
     outcome: Option<&'static str>,
     answered: Vec<AnsweredReviewStep<'v>>,
-    /// The address to which the submission is sent; `None` if the guest cannot submit the
-    /// pre-check-in now.
+    /// The address of the form that submits the pre-check-in; `None` if the guest cannot submit it
+    /// now.
     submit: Option<String>,
     /// The steps that the guest must complete before the submission.
     missing: Vec<IncompleteStep<'v>>,

@@ -87,7 +87,7 @@ pub struct RefusedForm {
 /// The query parameters of a step's page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StepOptions {
-    /// The number of fieldsets for other guests.
+    /// The number of guests, besides the guest who booked, for whom the form shows fields.
     pub guests: Option<usize>,
     /// Whether the page marks each required field for which no answer is saved.
     pub marks_missing: bool,

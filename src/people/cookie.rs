@@ -100,7 +100,7 @@ impl Cookie {
         self.set(service, "", 0)
     }
 
-    /// Returns the headers that delete a split cookie.
+    /// Returns the headers that delete the cookies over which a value is split.
     pub(super) fn delete_parts(self, service: &Service) -> Vec<HeaderValue> {
         self.set_parts(service, "", 0)
     }

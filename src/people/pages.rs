@@ -115,7 +115,8 @@ struct WaysPage<'p> {
     provider: Option<String>,
 }
 
-/// Returns the page that explains how to sign in, for a visitor without a ticket.
+/// Returns the page that explains how to sign in. A visitor who is not signed in gets this page if
+/// the address contains no sign-in ticket.
 pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
     let provider = has_provider.then(|| {
         address(
@@ -142,7 +143,8 @@ struct SignedInPage<'p> {
     form: String,
 }
 
-/// Returns the page that shows who is signed in, for a visitor without a ticket.
+/// Returns the page that shows who is signed in. A visitor who is signed in gets this page if the
+/// address contains no sign-in ticket.
 pub(super) fn signed_in(visit: &SignInRequest, signed_in: &SignedIn) -> Response {
     let template = SignedInPage {
         frame: frame(visit, visit.words.signed_in),

@@ -34,7 +34,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// fetch, each with the longer [`DEADLINE`]. So if the fetch fails, they all see the failure, and
 /// none of them fetches again.
 const METADATA_DEADLINE: Duration = Duration::from_secs(7);
-/// Maximum size of a response: 1 MiB.
+/// Maximum size of a response of the provider: 1 MiB.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
 /// The user agent of requests to the provider.
 const USER_AGENT: &str = "Vestibule-SignIn/1";
@@ -46,7 +46,7 @@ const MIN_REFRESH_AGE: Duration = Duration::from_secs(30);
 /// Time after a failed request for metadata during which sign-ins fail immediately. Otherwise each
 /// sign-in would wait for the provider, even while it does not respond.
 const RETRY_PAUSE: Duration = Duration::from_secs(3);
-/// Maximum number of concurrent code exchanges.
+/// Maximum number of authorization codes that are exchanged at the same time.
 const MAX_EXCHANGES: usize = 32;
 
 /// The OpenID provider with which members sign in.
@@ -216,7 +216,7 @@ impl IdentityProvider {
         }
     }
 
-    /// Exchanges the code of a sign-in for tokens and returns the verified mail address.
+    /// Exchanges the authorization code of a sign-in for tokens. Returns the verified mail address.
     pub(super) async fn finish(
         &self,
         clock: &Clock,

@@ -139,7 +139,7 @@ fn create(context: &mut Context<'_, '_>, input: CreateSignInLink) -> Result<Sign
     })
 }
 
-/// Creates a ticket for a member. Returns its token and its expiry.
+/// Creates a sign-in ticket for a member. Returns the token and the expiry of the ticket.
 pub(super) fn create_ticket(
     context: &mut Context<'_, '_>,
     member: Uuid,
@@ -148,8 +148,8 @@ pub(super) fn create_ticket(
     mint_for(context, member, return_to, LIFETIME)
 }
 
-/// Creates a sign-in link for an invitation, which another person sends to the member. Returns the
-/// address and the expiry.
+/// Creates a sign-in link for an invitation. Another person sends the link to the member. Returns
+/// the address and the expiry of the link.
 pub(super) fn create_invitation_link(
     context: &mut Context<'_, '_>,
     member: Uuid,
