@@ -43,7 +43,7 @@ pub(super) const REQUEST_PARAMETERS: [&str; 8] = [
     "resource",
 ];
 
-/// A browser's request to the authorization endpoint, or from the form of the consent page.
+/// A request of a browser: an authorization request, or a sent form of the consent page.
 pub(super) struct OauthRequest {
     pub(super) service: Arc<Service>,
     pub(super) headers: HeaderMap,

@@ -140,7 +140,7 @@ impl ClientDocumentFetcher {
         parse(&fetched.await.map_err(|_| "timed out".to_owned())??, url)
     }
 
-    /// Requests the document at `url`. Reads at most [`LIMIT`] bytes.
+    /// Requests the metadata document at `url`. Reads at most [`LIMIT`] bytes.
     async fn read(&self, url: &Url) -> Result<Vec<u8>, DocumentFailure> {
         let address = self
             .targets

@@ -1,6 +1,7 @@
 //! Authorization codes (RFC 6749, sections 4.1.2 and 4.1.3). A code is valid for a minute and can
 //! be exchanged once. The request for the exchange must have the client, the redirect address and
-//! the resource of the authorization request, and the verifier for its challenge.
+//! the resource of the authorization request, and the PKCE verifier for the challenge of that
+//! request.
 
 use engine::access::{self, Resource};
 use engine::context::Context;

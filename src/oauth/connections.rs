@@ -37,7 +37,7 @@ store::statements! {
         and exchanged_at is not null and expires_at > ?2
         group by oauth_app_id, member_id, resource) as connection";
     /// Selects the grants of these members to these apps, ordered by the time at which the app
-    /// exchanged the code.
+    /// exchanged the authorization code.
     GRANTS = "select oauth_app_id, member_id, resource, doc from oauth_grant
         where organization_id = ?1 and exchanged_at is not null
         and expires_at > ?2 and oauth_app_id = any(?3) and member_id = any(?4)

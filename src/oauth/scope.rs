@@ -1,5 +1,4 @@
-//! OAuth scopes (RFC 6749, section 3.3). Each permission of the REST interface is a scope with the
-//! same name.
+//! OAuth scopes (RFC 6749, section 3.3). For each permission, there is a scope with the same name.
 
 use std::fmt;
 

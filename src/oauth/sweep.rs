@@ -29,23 +29,22 @@ store::statements! {
     /// Deletes a batch of an organization's expired access tokens.
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by \
         sqlite_autoindex_access_token_1");
-    /// Sets the beginning of the idle period of these clients to `?1`, except for clients that the
-    /// platform created. A client is idle while it has no grant and no token.
+    /// Restarts the idle period of these clients at `?1`. When the idle period of a client is over,
+    /// the sweep deletes the client if it has no grant and no token. Clients that the platform
+    /// created have no idle period.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
-    /// Selects and locks clients that the platform did not create and that have been idle for
-    /// longer than their idle period. Until the transaction ends, the lock prevents a member from
-    /// granting such a client access.
+    /// Selects and locks clients whose idle period began at `?1` or earlier. Until the transaction
+    /// ends, the lock prevents a member from granting such a client access.
     IDLE = "select id from oauth_app where idle_since <= ?1 order by idle_since, id limit ?2
         for update skip locked";
-    /// Selects and locks clients with a metadata document that have been idle for longer than their
-    /// idle period.
+    /// Like `IDLE`, but selects only clients with a metadata document.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
     /// Selects those of these clients that have a grant.
     ALLOWED = "select distinct oauth_app_id from oauth_grant where oauth_app_id = any(?1)";
     /// Selects those of these clients that have an access token.
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
-    /// Sets the beginning of the idle period of these clients to `?1`.
+    /// Restarts the idle period of these clients at `?1`.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
     /// Deletes these clients.
     FORGET = "delete from oauth_app where id = any(?1)";
@@ -81,8 +80,8 @@ pub(crate) fn sweep_oauth(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bo
     Ok(removed.iter().any(|count| *count >= u64::from(BATCH)))
 }
 
-/// Deletes the idle clients without grants and tokens. For the other clients that the statement
-/// `idle` selects, the idle period begins again. Returns the number of selected clients.
+/// Deletes each client that the statement `idle` selects, if the client has no grant and no token.
+/// Otherwise, restarts the client's idle period. Returns the number of selected clients.
 ///
 /// The function locks the clients before it reads their grants and tokens. A concurrent transaction
 /// that creates a grant locks the client, too. So either this function sees the new grant, or the

@@ -199,8 +199,8 @@ impl Faults {
     }
 }
 
-/// Returns the name of the form field for the path of an issue, such as `g.0.email` for
-/// `guests.0.email`.
+/// Returns the name of a form field for the path of an issue that the operation reported. For
+/// example, returns `g.0.email` for `guests.0.email`.
 fn field_of(step: Option<&StepView>, path: &[&str]) -> String {
     let first = path.first().copied().unwrap_or_default();
     let in_guest = || {

@@ -37,7 +37,7 @@ pub enum Requirement {
     Never,
 }
 
-/// A field of a guest.
+/// A form field for one detail of a guest, such as the e-mail address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestField<'n> {
     /// The name of the field in the step's answers, such as `firstName`.

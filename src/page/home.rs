@@ -35,7 +35,8 @@ struct GuestHome<'v> {
     /// can answer no survey now.
     asks_for_review: Option<(&'static str, String)>,
     instructions: Vec<&'v InstructionView>,
-    /// The manuals that the guest needs on this day. The page shows them before all others.
+    /// The manuals that the guest needs on the day of the request. The page shows them before all
+    /// other manuals.
     first: Vec<ManualSection<'v>>,
     /// The link to directions, and the address of the flat as text.
     directions: Option<(String, Option<String>)>,

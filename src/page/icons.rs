@@ -47,7 +47,7 @@ pub fn blank() -> String {
 mod tests {
     use super::*;
 
-    /// The icons that `searchCoverIcons` finds.
+    /// The icons that the operation `searchCoverIcons` offers to hosts.
     const CATALOGUE: &str = include_str!("../../data/icons.json");
 
     #[test]

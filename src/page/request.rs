@@ -45,7 +45,7 @@ pub struct PageRequest {
     pub requester: Option<Requester>,
 }
 
-/// The time that a preview shows, from the query parameter `at`.
+/// The time for which a preview is rendered, from the query parameter `at`.
 enum PageMoment<'q> {
     /// A text that is not a local time. The operation that reads the guest view parses the text,
     /// and refuses the request if the text is not a timestamp.
@@ -204,9 +204,9 @@ impl PageRequest {
     /// the time for which the view is computed. The form of a preview sends a local time at the
     /// flat.
     ///
-    /// The view is in the language that the address names. Otherwise it is in the guest's language.
-    /// If that is unknown too, the service uses the browser's most preferred language that has
-    /// texts.
+    /// The view is in the language that the address names. If it names none, the view is in the
+    /// guest's language. If the guest's language is unknown, the service uses the browser's most
+    /// preferred language that has texts.
     pub async fn view(&mut self) -> Result<LocalAnswer, PageRefusal> {
         let language = self.asked.clone();
         let language = language.map(|language| ("language".to_owned(), language));

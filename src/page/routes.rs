@@ -431,7 +431,7 @@ pub(super) async fn read_form(headers: &HeaderMap, body: Body) -> Option<FormFie
     fields.map(browser::with_line_feeds)
 }
 
-/// Responds to a browser's request for `/favicon.ico` or the like with a drawing of a house.
+/// Responds to the browser's automatic request for `/favicon.ico` with a drawing of a house.
 async fn favicon() -> Response {
     let house = icons::drawing("house").unwrap_or_default();
     let drawing = format!(

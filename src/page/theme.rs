@@ -31,7 +31,8 @@ const BLACK: Rgb = Rgb([0x05; 3]);
 /// The page background in dark mode.
 const NIGHT: Rgb = Rgb([0x12, 0x14, 0x18]);
 
-/// Number of steps from a colour to black or white. The page uses the first step that is readable.
+/// Number of steps between a colour and black or white. The page uses the first step at which the
+/// colour is readable.
 const STEPS: u8 = 40;
 
 /// An sRGB colour, as red, green and blue.

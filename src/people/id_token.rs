@@ -39,7 +39,7 @@ fn invalid<T>(text: impl Into<String>) -> Result<T, InvalidToken> {
     Err(InvalidToken::Claim(text.into()))
 }
 
-/// The values that the claims of an ID token must have.
+/// The values against which the claims of an ID token are checked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ExpectedClaims<'a> {
     pub(super) issuer: &'a str,

@@ -16,9 +16,9 @@ use super::reply::with_cookies;
 /// Lifetime of the language cookie in seconds: a year.
 const COOKIE_SECONDS: u64 = 365 * 24 * 3_600;
 
-/// Returns the language for a browser. The member's choice in this browser comes first, then the
-/// browser's preferred language among those of the sign-in pages (RFC 9110, 12.5.4). The default is
-/// English.
+/// Returns the language of the pages for members. The member's choice in this browser comes first,
+/// then the browser's preferred language among those of the sign-in pages (RFC 9110, 12.5.4). The
+/// default is English.
 #[must_use]
 pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
     let chosen = Cookie::Language
@@ -37,7 +37,7 @@ pub fn with_language(response: Response, service: &Service, tag: &str) -> Respon
     with_cookies(response, cookie)
 }
 
-/// Returns the texts of the sign-in pages, in the language for a browser.
+/// Returns the texts of the sign-in pages, in the language of the browser that sent the request.
 pub(super) fn words(service: &Service, headers: &HeaderMap) -> &'static SignInWords {
     sign_in::table(language(service, headers))
 }

@@ -72,8 +72,8 @@ pub(super) async fn memberships_of_address(
 }
 
 /// Returns the memberships that permit sign-in. If no membership permits sign-in, the error
-/// contains the reason. If there are several reasons, it contains the one that the person can
-/// remove.
+/// contains the reason. If there are several reasons, the error contains a reason that the person
+/// can remove.
 fn permitted(all: Vec<Membership>) -> Result<Vec<Membership>, SignInError> {
     let restriction = |membership: &Membership| {
         validity::sign_in_restriction(&membership.member, &membership.organization.settings)

@@ -56,7 +56,7 @@ pub struct IdentityProvider {
     client_secret: Option<String>,
     client: ProviderClient,
     cache: Mutex<CachedMetadata>,
-    /// Limits the number of concurrent code exchanges to [`MAX_EXCHANGES`].
+    /// Limits the number of concurrent exchanges of authorization codes to [`MAX_EXCHANGES`].
     exchange_slots: Semaphore,
 }
 

@@ -88,9 +88,9 @@ pub fn redirect(address: &str) -> Response {
     browser::redirect(address, Referrer::ThisService)
 }
 
-/// Redirects to the sign-in page, at `/sign-in` or at `--sign-in-url`. After the sign-in, the
-/// browser returns to `return_to`, a path of this service with its query. Omits an invalid return
-/// path.
+/// Redirects to the sign-in page of this service, or to the page that the flag `--sign-in-url`
+/// names. After the sign-in, the browser returns to `return_to`, a path of this service with its
+/// query. Omits an invalid return path.
 #[must_use]
 pub fn redirect_to_sign_in(service: &Service, return_to: &str) -> Response {
     let external_url = settings::external_sign_in_url(service, Some(return_to));

@@ -9,8 +9,8 @@ use super::return_path;
 /// The settings of the sign-in. They are an extension of the application state.
 #[derive(Default)]
 pub struct SignInSettings {
-    /// The sign-in page of the platform (`--sign-in-url`), to which visitors without a ticket are
-    /// redirected.
+    /// The sign-in page of the platform (`--sign-in-url`), to which visitors without a sign-in
+    /// ticket are redirected.
     pub external_url: Option<Url>,
     /// An OpenID provider for sign-ins (`--oidc-issuer`).
     pub provider: Option<IdentityProvider>,

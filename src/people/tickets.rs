@@ -1,5 +1,6 @@
 //! Sign-in tickets: secrets in links, each of which signs a member in once (rules:
-//! members#signing-in). Also the operation `createSignInLink` of the platform.
+//! members#signing-in). This module also has the operation `createSignInLink`, with which the
+//! platform requests such a link.
 
 use std::collections::BTreeSet;
 
@@ -56,8 +57,8 @@ store::statements! {
 /// Lifetime of a ticket that the platform requests or that an OpenID sign-in creates. A ticket in
 /// an invitation has [`INVITATION_LIFETIME`].
 const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
-/// Lifetime of a ticket in an invitation. It is longer than [`LIFETIME`], because another person
-/// sends the invitation to the member.
+/// Lifetime of a ticket in an invitation. It is longer than [`LIFETIME`], because the member
+/// receives the link later, from another person.
 const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// Maximum number of tickets of a member. A new ticket above the maximum deletes the ticket with
 /// the earliest expiry.

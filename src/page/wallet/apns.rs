@@ -83,7 +83,7 @@ impl Apns {
         })
     }
 
-    /// Sends a push to the phone with this token.
+    /// Sends a push to the phone with this push token.
     pub(super) async fn push(&self, token: &str) -> PushResult {
         let mut url = self.url.clone();
         let Ok(mut path) = url.path_segments_mut() else {
