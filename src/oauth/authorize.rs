@@ -49,7 +49,7 @@ pub(super) struct OauthRequest {
     pub(super) headers: HeaderMap,
     pub(super) parameters: OauthParameters,
     pub(super) request_id: Uuid,
-    /// The member who is signed in in the browser; `None` if nobody is signed in.
+    /// The member who is signed in in the browser; `None` if no member is signed in.
     pub(super) signed_in: Option<SignedIn>,
 }
 

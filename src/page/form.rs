@@ -65,8 +65,7 @@ pub const MAX_GUESTS: usize = 50;
 /// The fields of a form, in the order in which they were sent.
 pub type FormFields = Vec<(String, String)>;
 
-/// The parsed form of a step: the answers to save, and the values that decide what the next page
-/// shows.
+/// The parsed form of a step. It contains the answers to save and the input for the next page.
 #[derive(Debug, PartialEq)]
 pub struct FilledForm {
     pub answers: Object,
