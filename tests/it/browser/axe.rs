@@ -30,7 +30,7 @@ const RUN: &str = "
         }))));
 ";
 
-/// Returns whether axe is available. If not, the test counts as skipped.
+/// Returns whether axe is available. If it is not, records the test as skipped.
 pub fn is_there() -> bool {
     let is_there = AXE.is_some();
     if !is_there {

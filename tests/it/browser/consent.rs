@@ -45,8 +45,8 @@ async fn sign_in(window: &Window, org: &Org<'_>, id: Uuid, return_to: &str) {
     press(window, "main button").await;
 }
 
-/// Waits until the browser requests the app's redirect URI. Checks that its query contains the
-/// parameter `name` and the `state` of the authorization request.
+/// Waits until the browser requests the app's redirect URI. Checks that the query of the requested
+/// URI contains the parameter `name` and the `state` of the authorization request.
 async fn assert_redirected(window: &Window, redirect: &str, name: &str) {
     let start = Instant::now();
     let mut seen = Vec::new();

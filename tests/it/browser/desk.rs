@@ -39,7 +39,8 @@ impl Desk<'_> {
         );
         for _ in 0..NEAR {
             let mut away = self.window.run(&find).await;
-            // The script does not list all elements until the page is loaded.
+            // While the page is loading, the script lists only some of the elements, so it is
+            // repeated.
             for _ in 0..50 {
                 if !away.is_null() {
                     break;

@@ -26,7 +26,7 @@ static PLACES: Semaphore = Semaphore::const_new(2);
 
 static DRIVER: LazyLock<Option<Driver>> = LazyLock::new(Driver::start);
 
-/// The `chromedriver` of this process.
+/// The `chromedriver` process that this test process started.
 struct Driver {
     base: String,
     /// A shell that kills the driver and its browsers when its standard input closes. The input
@@ -76,7 +76,8 @@ impl Driver {
     }
 }
 
-/// Returns the driver; `None` if Chromium is not installed. The test then counts as skipped.
+/// Returns the driver. If Chromium is not installed, records the test as skipped and returns
+/// `None`.
 async fn driver() -> Option<&'static Driver> {
     let driver = tokio::task::spawn_blocking(|| DRIVER.as_ref())
         .await

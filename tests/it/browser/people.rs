@@ -38,7 +38,8 @@ pub(super) async fn speak(window: &Window, language: &str) {
         .await;
 }
 
-/// Adds the problems of the current page, in every size and colour scheme, to `problems`.
+/// Adds the problems of the current page (axe violations, overflow and console errors), in every
+/// size and colour scheme, to `problems`.
 pub(super) async fn collect_problems(window: &Window, name: &str, problems: &mut Vec<String>) {
     for (device, size) in [("phone", PHONE), ("tablet", TABLET), ("desktop", DESKTOP)] {
         window.resize(size).await;
@@ -65,8 +66,9 @@ pub(super) async fn press(window: &Window, selector: &str) {
     window.leaves(window.clicks(selector)).await;
 }
 
-/// Opens the page that asks which organization to sign in to. An HTTP client begins the sign-in,
-/// the provider accepts it, and the window continues it with the client's cookie.
+/// Opens the page on which a person chooses the organization to sign in to. An HTTP client begins
+/// the sign-in, and the provider accepts it. The window then continues the sign-in with the
+/// client's cookie.
 async fn choice(window: &Window, app: &App, idp: &Idp) {
     let browser = Browser::new(app);
     let off = browser.get("/sign-in/provider").await;
