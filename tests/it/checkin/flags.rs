@@ -328,7 +328,8 @@ async fn sentences_for_staff_remain_until_they_are_replaced(app: App) {
     .await;
     reported(json!({ "status": "completed", "flags": [] }), &[]).await;
     assert_eq!(house.submit().await.data()["status"], "approved");
-    // A flag that is reported after the approval is listed, and does not change the status.
+    // If a flag is reported after the approval, the submission lists the flag, and its status stays
+    // the same.
     reported(
         json!({ "status": "completed", "flags": ["Late."] }),
         &["Late."],
@@ -552,8 +553,8 @@ async fn a_guest_who_is_too_young_is_flagged(app: App) {
             (expected, is_flagged),
             "{policy} {own} {others:?}"
         );
-        // The platform reports the check for which the service has already raised a flag. The
-        // submission still has a single flag.
+        // The platform reports the failed age check for which the service has already raised a
+        // flag. The submission still has a single flag.
         if is_flagged {
             report(
                 &house,

@@ -68,7 +68,7 @@ async fn a_baby_needs_no_document(app: App) {
             true,
         ),
         // `French` is no country code. The service treats the nationality as unknown and requires
-        // the field.
+        // the field of the rule.
         (
             person("1990-01-02", "French", json!({ "documentNumber": "X1" })),
             false,

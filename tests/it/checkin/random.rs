@@ -48,7 +48,7 @@ struct World<'h> {
     text: Uuid,
     extra: Uuid,
     flats: [Uuid; 2],
-    /// The open form of the other guests on each of the two phones.
+    /// The form of the step for the other guests, as each of the two phones has it open.
     phones: [Option<StepPhone<'h>>; 2],
     /// The names of the saved guests, by guest id.
     saved_names: BTreeMap<String, String>,
@@ -435,7 +435,7 @@ async fn random_changes_never_block_or_lose_the_guests_answers(app: App) {
 }
 
 on_both!(concurrent_forms_save_every_guest);
-/// Two phones send forms at the same time. Both guests are saved.
+/// Two phones send forms at the same time. The service saves the guests of both forms.
 async fn concurrent_forms_save_every_guest(app: App) {
     let house = House::build(&app).await;
     let step = house
