@@ -319,8 +319,8 @@ async fn a_token_is_shown_once_and_never_again(app: App) {
             .len(),
         1
     );
-    // A member who may no longer create keys repeats the request. The service does not replay
-    // the response with the token.
+    // A member who may no longer create keys sends the requests again that created and rotated a
+    // key. The service does not replay the response with the token.
     let flat = org.property(None, &[]).await;
     org.member(id, Some(&[flat]), Permission::VARIANTS, true)
         .await;

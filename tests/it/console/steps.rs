@@ -350,8 +350,8 @@ async fn required_guest_fields_are_chosen_by_checkboxes(app: App) {
         asked().await,
         json!(["firstName", "birthDate", "Shoe size"])
     );
-    // The form sends the required details with every other field, so a change of another field
-    // does not clear them.
+    // The form sends the list of required details together with all other fields, so a change of
+    // another field does not clear them.
     let form = Form::of(&saved, &path);
     let ticked: Vec<&str> = form
         .fields
@@ -555,7 +555,7 @@ async fn all_questions_of_a_step_are_edited_in_a_single_form(app: App) {
         .with("act", "save")
         .done(&browser, "saved")
         .await;
-    // The page shows an error at the question that has it.
+    // The page shows each error beside the question that caused it.
     let form = act(Form::of(&page(&browser, &path).await, &path), "add").await;
     let refused = form
         .with("q2.text", "Which?")
