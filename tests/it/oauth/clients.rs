@@ -133,8 +133,8 @@ async fn an_address_may_register_20_clients_an_hour(app: App) {
     for _ in 0..20 {
         assert_eq!(register(&app, good.clone()).await.status, 201);
     }
-    // Without a trusted proxy, the limit counts requests by the address of the connection. An
-    // address in a forwarding header has no effect.
+    // Without a trusted proxy, the rate limit of registrations counts requests by the address of
+    // the connection. An address in a forwarding header has no effect.
     let request = app
         .http
         .request(Method::POST, format!("{}/oauth/register", app.base))
@@ -184,8 +184,8 @@ async fn each_client_behind_a_trusted_proxy_registers_for_itself(app: App) {
             201
         );
     }
-    // The limit uses the last entry of `X-Forwarded-For`, which the proxy appended. The entries
-    // before the last one are forged and have no effect.
+    // The rate limit of registrations uses the last entry of `X-Forwarded-For`, which the proxy
+    // appended. The entries before the last one are forged and have no effect.
     for forged in 0..19 {
         assert_eq!(
             from("x-forwarded-for", format!("192.0.2.{forged}, 198.51.0.7"))
@@ -200,7 +200,7 @@ async fn each_client_behind_a_trusted_proxy_registers_for_itself(app: App) {
         "temporarily_unavailable",
     );
     // A request without `X-Forwarded-For`, or with an invalid address in it, counts towards the
-    // limit of the proxy's own address.
+    // rate limit of the proxy's own address.
     for _ in 0..20 {
         assert_eq!(register(&app, good.clone()).await.status, 201);
     }

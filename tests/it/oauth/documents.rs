@@ -100,7 +100,7 @@ async fn a_client_document_is_used_for_a_day() {
             .await;
         assert!(html(&response).contains("This link is not correct"));
         assert_eq!(site.request_count(), requests_before + 2);
-        // Existing grants stay valid while the document is invalid.
+        // Existing grants stay valid while the client's metadata document is invalid.
         let refresh = super::pairs(&[
             ("grant_type", "refresh_token"),
             ("client_id", &url),

@@ -177,7 +177,7 @@ async fn oauth_endpoints_allow_every_origin(app: App) {
             }
         }
     }
-    // Pages for people do not allow other origins.
+    // Pages for people do not allow requests from scripts of other origins (CORS).
     let request = app
         .http
         .request(Method::GET, format!("{}/oauth/authorize", app.base))

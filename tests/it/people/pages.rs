@@ -187,7 +187,7 @@ async fn behind_https_cookies_have_the_host_prefix() {
     );
     assert!(browser.is_signed_in().await);
     // If the public URL begins with `https://`, the service does not accept the session cookie
-    // without that prefix.
+    // without the prefix `__Host-`.
     let value = browser.cookie("__Host-vestibule_session").unwrap();
     let plain = Browser::new(&app);
     plain.set("vestibule_session", &value);
