@@ -589,7 +589,7 @@ async fn guests_are_added_and_removed_without_a_script(app: App) {
         house.submission().await["steps"][0]["answers"]["guests"][0]["firstName"],
         "Luis"
     );
-    // The page ignores a number of guests above the limit.
+    // The page ignores the parameter `guests` if the number is above the limit.
     assert_eq!(
         browser
             .open(&format!("{place}?guests=51"))

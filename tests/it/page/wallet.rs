@@ -81,7 +81,7 @@ impl WalletAuthority {
         let root = Issuer::new(root, root_key);
         let (params, key) = authority("Between");
         let pem = params.signed_by(&key, &root).unwrap().pem();
-        // `rcgen` cannot generate RSA keys here, so the test uses `openssl`.
+        // With `ring`, `rcgen` cannot generate RSA keys, so the test uses `openssl`.
         let rsa = run_program(
             "openssl",
             &[
@@ -597,7 +597,7 @@ async fn a_phone_keeps_its_pass_up_to_date() {
         .unwrap();
     assert_eq!(again.status(), 304);
 
-    // If the host switches wallet passes off, the pass becomes void and no longer contains the
+    // If the host switches wallet passes off, the pass becomes void and no longer contains the door
     // code.
     house
         .update_portal(house.portal, json!({ "isWalletPassEnabled": false }))
