@@ -25,7 +25,7 @@ async fn begin(address: &str, token: &str, body: &str, sent: usize) -> TcpStream
     stream
 }
 
-/// Reads until the connection ends. A connection error counts as the end.
+/// Reads until the connection ends. Treats a connection error like the end of the connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let (mut responses, mut bytes) = (Vec::new(), vec![0; 4096]);
     let reading = async {

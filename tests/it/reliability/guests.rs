@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// least every 20 s.
 const LAST_NOTICE: Duration = Duration::from_secs(60);
 
-/// Starts a server on which a cart counts as abandoned after half a second.
+/// Starts a server that reports a cart as abandoned after half a second.
 fn start(database_url: &str) -> Process {
     let delay = ("VESTIBULE_CART_ABANDONMENT_DELAY", Path::new("500ms"));
     Process::start_with(database_url, &[delay])

@@ -24,8 +24,8 @@ struct Progress {
 }
 
 impl Progress {
-    /// Repeats a request with the same key while it gets no response, or a response after which the
-    /// client has to try again (`is_retryable`).
+    /// Repeats a request with the same idempotency key while it gets no response, or a response
+    /// after which the client has to try again (`is_retryable`).
     async fn final_response(
         &self,
         client: &Client,
@@ -106,8 +106,8 @@ impl Progress {
 }
 
 on_each!(repeated_kills_lose_and_duplicate_no_writes);
-/// Kills the server about once a second under load. Acknowledged writes survive. The server
-/// applies repeated requests with one key once, and gives each of them the first response.
+/// Kills the server about once a second under load. Acknowledged writes survive. The server applies
+/// repeated requests with one idempotency key once, and gives each of them the first response.
 async fn repeated_kills_lose_and_duplicate_no_writes(database_url: String) {
     const WRITERS: usize = 16;
     const KILLS: u64 = 3;
@@ -157,8 +157,8 @@ async fn repeated_kills_lose_and_duplicate_no_writes(database_url: String) {
             "{name}"
         );
     }
-    // The test repeats every request with its key. Each repeated request gets the response of
-    // the first one, and creates no second manual.
+    // The test repeats every request with its idempotency key. Each repeated request gets the
+    // response of the first one, and creates no second manual.
     for some in created.chunks(WRITERS) {
         for (again, (name, id, _)) in join_all(some.iter().map(|(name, ..)| client.create(name)))
             .await

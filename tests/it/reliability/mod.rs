@@ -107,7 +107,7 @@ struct ServerResponse {
 
 impl ServerResponse {
     /// Returns whether the client has to repeat the request: the database was unavailable, or a
-    /// request with the same key was in progress.
+    /// request with the same idempotency key was in progress.
     fn is_retryable(&self) -> bool {
         let is_in_flight = self.status == 409
             && self.body["error"]["message"]

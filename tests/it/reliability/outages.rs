@@ -190,8 +190,8 @@ impl ReadWriteLoad {
     }
 }
 
-/// Writes if `number` is even, otherwise reads. A writer repeats a request with the same key until
-/// it succeeds. Returns the names of the written manuals.
+/// Writes if `number` is even, otherwise reads. A writer repeats a request with the same
+/// idempotency key until it succeeds. Returns the names of the written manuals.
 async fn send_requests(
     client: Client,
     number: usize,

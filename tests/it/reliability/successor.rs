@@ -35,8 +35,8 @@ enum TakeoverEnd {
     Lost,
 }
 
-/// Clients that write continuously. A client repeats each write with the same key until it
-/// succeeds.
+/// Clients that write continuously. A client repeats each write with the same idempotency key until
+/// it succeeds.
 struct RepeatedWriteLoad {
     is_over: Arc<AtomicBool>,
     writers: JoinSet<Vec<String>>,

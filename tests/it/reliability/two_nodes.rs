@@ -1,6 +1,6 @@
 //! Tests that two nodes on one PostgreSQL are as consistent as a single node. Other files test two
-//! nodes as well: `process.rs` portal names and keys, `redis.rs` rate limits, and `crash.rs`
-//! deliveries.
+//! nodes as well: `process.rs` tests portal names and idempotency keys, `redis.rs` rate limits, and
+//! `crash.rs` webhook deliveries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -59,8 +59,8 @@ async fn two_nodes_enforce_the_limit_of_100_subscriptions() {
     }
 }
 
-/// Sends each key four times to each node at the same time. Only one request of each key is
-/// applied. Every 201 for that key contains the same manual.
+/// For each idempotency key, sends four requests to each node at the same time. The nodes apply
+/// only one of these requests. Every 201 contains the same manual.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_idempotency_key_is_applied_once_across_two_nodes() {
     let Some((nodes, clients)) = two_nodes().await else {

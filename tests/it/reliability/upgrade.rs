@@ -23,8 +23,8 @@ type Statuses = BTreeMap<u16, usize>;
 
 /// Two nodes of the older version run first. A node of this version then starts and migrates the
 /// schema, and the old nodes end one after the other. Clients write all the time. Each client
-/// repeats a write with the same key at alternating nodes until the write succeeds, and then reads
-/// the manual at the other node.
+/// repeats a write with the same idempotency key at alternating nodes until the write succeeds, and
+/// then reads the manual at the other node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "needs a binary of an older version; `just upgrade FROM` builds it and runs the test"]
 async fn a_rolling_upgrade_loses_no_writes() {
