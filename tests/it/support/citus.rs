@@ -116,7 +116,7 @@ impl Servers {
         }
     }
 
-    /// Closes every connection to this worker that comes from another of the servers.
+    /// Closes every connection to this worker that comes from another server.
     pub fn cut(&self, worker: usize) {
         let cut = "select pg_terminate_backend(pid) from pg_stat_activity where application_name \
             like 'citus%gpid=%'";
@@ -216,8 +216,9 @@ fn has_extension(bin: &Path) -> bool {
         .any(|folder| folder.join("extension/citus.control").exists())
 }
 
-/// Starts a shell that outlives this process, stops the servers and removes their files.
-/// Destructors cannot stop them, because a test process ends without running destructors.
+/// Starts a shell that waits until this process has ended. The shell then stops the servers and
+/// removes their files. Destructors cannot do this, because a test process ends without running
+/// destructors.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn stop_with_this_process(directory: &Path) {
     let script = format!(

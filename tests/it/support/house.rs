@@ -200,7 +200,7 @@ impl<'a> House<'a> {
     }
 }
 
-/// Sends a request to the guest interface. The path is relative to the stay.
+/// Sends a request to the guest interface. The path begins after the path of the stay.
 pub async fn guest(
     app: &App,
     token: &str,

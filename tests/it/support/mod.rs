@@ -506,7 +506,7 @@ impl Api {
     }
 }
 
-/// A new organization, with functions that send the requests of its platform.
+/// A new organization, with functions that send requests about it to the platform interface.
 pub struct Org<'a> {
     pub app: &'a App,
     pub id: Uuid,

@@ -396,8 +396,8 @@ fn clean_up(directory: &Path) {
     );
 }
 
-/// Starts a shell that stops the servers after this process has ended. Destructors cannot stop
-/// them, because a test process ends without running destructors.
+/// Starts a shell that waits until this process has ended, and then stops the servers. Destructors
+/// cannot do this, because a test process ends without running destructors.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 fn end_with_this_process(directory: &Path) {
     let script = format!(

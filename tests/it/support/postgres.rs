@@ -195,8 +195,9 @@ pub fn binaries() -> Option<PathBuf> {
         .find(|directory| directory.join("initdb").exists())
 }
 
-/// Starts a shell that outlives this process, stops the cluster and removes its files. Destructors
-/// cannot stop it, because a test process ends without running destructors.
+/// Starts a shell that waits until this process has ended. The shell then stops the cluster and
+/// removes its files. Destructors cannot do this, because a test process ends without running
+/// destructors.
 #[expect(clippy::zombie_processes, reason = "it is to outlive this process")]
 pub(super) fn stop_with_this_process(data: &Path) {
     let script = format!(

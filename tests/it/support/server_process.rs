@@ -44,8 +44,9 @@ pub fn serve_by(program: impl AsRef<OsStr>, database_url: &str, flags: &[&str]) 
     command
 }
 
-/// Returns a command that starts a server in this directory. The environment variables set the
-/// database and everything else; unless they name an address, the server listens on a free port.
+/// Returns a command that starts a server in this directory. Its environment variables are
+/// `variables`, which set the database and all other settings. Unless they name an address, the
+/// server listens on a free port.
 pub fn serve_in(directory: &Path, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vestibule"));
     command
@@ -108,12 +109,12 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Runs a command, discards its log, and waits until it listens.
+    /// Runs a command, discards its log, and waits until the server listens.
     pub fn start(command: &mut Command) -> Self {
         Self::start_with_log(command, Stdio::null())
     }
 
-    /// Runs a command, writes its log to a file or pipe, and waits until it listens.
+    /// Runs a command, writes its log to a file or pipe, and waits until the server listens.
     pub fn start_with_log(command: &mut Command, log: impl Into<Stdio>) -> Self {
         Self::start_reading(command, log, |output| {
             let mut line = String::new();
