@@ -28,8 +28,8 @@ const SOON: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 const NAME: &str = "guests.example";
 
-/// The directory and the port of one server with the host name [`NAME`], and an ACME authority. To
-/// validate the host name, the authority connects to this port.
+/// A server's directory and port, and an ACME authority. The server's host name is [`NAME`]. To
+/// validate that name, the authority connects to the port.
 struct Machine {
     pebble: Pebble,
     port: u16,
@@ -239,8 +239,8 @@ async fn a_refused_order_is_logged_and_retried() {
     assert!(node.is_running());
 }
 
-/// An authority that does not respond delays neither start nor stop. Without a certificate every
-/// TLS handshake fails, including the handshake of an ACME challenge.
+/// An authority that does not respond delays neither the start nor the stop of the server. Without
+/// a certificate every TLS handshake fails, including the handshake of an ACME challenge.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_authority_delays_neither_start_nor_stop() {
     choose_tls_provider();

@@ -113,7 +113,7 @@ fn every_public_write_declares_its_audit_entry() {
     assert_eq!(unaudited, UNAUDITED);
 }
 
-/// Performs every write once. Returns all secrets that requests sent and responses returned.
+/// Performs every write operation once. Returns all secrets in the requests and the responses.
 #[expect(
     clippy::too_many_lines,
     reason = "every operation is called once, in one story"
@@ -549,7 +549,7 @@ async fn calendar(api: &Api, flat: Uuid) -> String {
 }
 
 /// Invites a person in the console as a member, changes the invited member's name, and makes a
-/// sign-in link. Returns the link of the invitation and the sign-in link.
+/// sign-in link for that member. Returns the link of the invitation and the sign-in link.
 async fn members_of_their_own(browser: &Browser) -> [String; 2] {
     let shown = |answer: &ApiResponse| {
         let html = html(answer);
@@ -960,7 +960,7 @@ async fn audit_entries_name_their_actors(app: App) {
             .iter()
             .any(|entry| entry["actor"]["name"] == "Member via Client")
     );
-    // A tool call adds the same entry as the REST request.
+    // A tool call adds the same audit entry as the REST request.
     let call = json!({
         "jsonrpc": "2.0",
         "id": 1,
@@ -999,7 +999,7 @@ async fn refused_and_unchanged_writes_are_not_audited(app: App) {
         .await
         .data();
     let before = log(api).await.len();
-    // A refused write adds no entry.
+    // A refused write adds no audit entry.
     api.post("/portals", json!({ "name": "Keyed" }))
         .await
         .error(409);
@@ -1028,14 +1028,14 @@ async fn refused_and_unchanged_writes_are_not_audited(app: App) {
         )
         .await
         .error(404);
-    // A response that is replayed for its idempotency key adds no entry.
+    // A response that is replayed for its idempotency key adds no audit entry.
     assert_eq!(
         api.post_with_key("/portals", "once", json!({ "name": "Keyed" }))
             .await
             .status,
         201
     );
-    // A write that changes nothing adds no entry.
+    // A write that changes nothing adds no audit entry.
     house
         .update_portal(
             *portal,
@@ -1235,7 +1235,7 @@ async fn pages_of_the_log_are_complete_and_equally_fast(app: App) {
             "{query}"
         );
     }
-    // A page with old entries reads no more rows than the page with the newest entries.
+    // Reading a page of old entries reads no more rows than reading the page of the newest entries.
     let effort = async |query: &str| {
         app.server.service.store.max_work();
         api.get(&format!("/audit-log?limit=5{query}")).await.data();

@@ -17,7 +17,7 @@ use crate::support::house::id;
 use crate::support::receiver::until_read;
 use crate::support::{Api, ApiResponse, App, Org, on_both, on_both_with, serve_flags};
 
-/// A flat with a new feed that has not been fetched yet.
+/// A flat with a new calendar feed, which the service has not fetched yet.
 struct FeedScene<'a> {
     org: Org<'a>,
     api: Api,
@@ -44,7 +44,7 @@ impl<'a> FeedScene<'a> {
         }
     }
 
-    /// Fetches the feed and returns its state.
+    /// Makes the service fetch the calendar feed. Returns the feed.
     async fn fetch(&self) -> Value {
         // The test clock does not advance by itself, so all fetches would have the same timestamp.
         self.org.app.clock.advance(Duration::from_secs(1));

@@ -249,7 +249,7 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     receiver.next().await;
 }
 
-/// Citus accepts every statement. A statement of one organization runs on one shard.
+/// Citus accepts every statement of the service. A statement of one organization runs on one shard.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_of_an_organization_runs_on_a_single_shard() {
     let Some(url) = tokio::task::spawn_blocking(citus::fresh_database)
@@ -268,7 +268,7 @@ async fn every_statement_of_an_organization_runs_on_a_single_shard() {
                 .collect::<Vec<_>>()
                 .join(" ");
             if text.starts_with("with recursive waiting") {
-                // On a distributed database the service runs another statement instead of this one.
+                // The service runs this statement only on databases that are not distributed.
                 continue;
             }
             let sql = match text.split_once(" indexed by ") {
@@ -329,7 +329,7 @@ fn literal_of(of: &str) -> &'static str {
     }
 }
 
-/// A function that causes a fault on a server.
+/// A function that causes a fault on one of the servers. The number is the server's index.
 type CauseFault = fn(&Servers, usize);
 
 /// The coordinator crashes three times while clients write. `VESTIBULE_CITUS_CRASHES` sets another
@@ -377,8 +377,8 @@ async fn lost_worker_connections_leave_no_partial_writes() {
     .await;
 }
 
-/// Runs clients that write, and causes the fault on one server after another. Checks that each
-/// write was applied completely or not at all.
+/// Runs clients that write, and causes the fault `trouble` on one server after another. Checks that
+/// each write was applied completely or not at all.
 async fn assert_no_partial_writes(
     which: &str,
     trouble: CauseFault,

@@ -98,7 +98,7 @@ async fn ask(send: &mut SendRequest<Bytes>, path: &str, token: &str) -> h2::Recv
     ask_for(send, path, token, "identity").await
 }
 
-/// Sends a request that accepts only this content coding, and waits for the headers of the
+/// Sends a request that accepts only the content coding `coding`, and waits for the headers of the
 /// response.
 async fn ask_for(
     send: &mut SendRequest<Bytes>,

@@ -27,7 +27,7 @@ const WEBHOOK_TIMEOUT: &str = "2s";
 const MAX_CONCURRENT_DELIVERIES: usize = 16;
 const ALL_ATTEMPTS: usize = 5;
 
-/// Starts a server that trusts the receivers of this authority.
+/// Starts a server that trusts the webhook receivers that have a certificate of this authority.
 fn start(database_url: &str, authority: &TestAuthority) -> Node {
     let [allow, ca] = authority.flags();
     let flags = [

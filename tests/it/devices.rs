@@ -250,8 +250,8 @@ async fn a_command_that_the_service_refuses_never_reaches_the_connector(
         .data();
     }
     assert_eq!(connector.received().len(), 2);
-    // The service itself refused the first command, so it stored no response under the key. The
-    // repeated command succeeds, because the device is no longer archived.
+    // The service itself refused the first command, so it stored no response under the idempotency
+    // key. The repeated command succeeds, because the device is no longer archived.
     org.put_record("device", archived, json!({
         "propertyId": flat, "name": "D", "deviceType": "lock", "vendor": "Acme", "isOnline": true,
     })).await;
@@ -343,7 +343,7 @@ async fn a_connector_that_fails_releases_the_key(app: App, connector: Connector)
         received.iter().all(|body| id(body) == id(&received[0])),
         "one key, one id"
     );
-    // Another credential's request with the same key gets another command id.
+    // Another credential's request with the same idempotency key gets another command id.
     org.key()
         .await
         .post_with_key(&path, "k", json!({}))
@@ -369,8 +369,8 @@ async fn a_command_to_a_silent_connector_times_out(app: App, connector: Connecto
         !connector.server.requests().is_empty()
     })
     .await;
-    // While the command runs, the key is in use on every node, but other requests of the
-    // organization are not delayed.
+    // While the command runs, its idempotency key is in use on every node, but other requests of
+    // the organization are not delayed.
     api.post_with_key(&path, "k", json!({})).await.error(409);
     if !app.server.service.store.is_only_process() {
         let node = app
@@ -408,7 +408,7 @@ async fn a_command_continues_when_its_client_disconnects(app: App, connector: Co
         .timeout(Duration::from_millis(500))
         .json(&json!({}));
     assert!(request.send().await.is_err());
-    // The command runs for another ten seconds, so its key is in use.
+    // The command runs for another ten seconds, so its idempotency key is in use.
     api.post_with_key(&path, "k", json!({})).await.error(409);
     assert_eq!(connector.received().len(), 1);
 }

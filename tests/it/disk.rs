@@ -11,8 +11,9 @@ use crate::support::node::Node;
 use crate::support::waiting::wait_until;
 use crate::support::{Api, ApiResponse};
 
-/// Source of a library that is loaded before the C library. While a file with a certain name
-/// exists, calls that flush to the disk fail or wait.
+/// Source of a library that is loaded before the C library. Flushes to the disk fail while the file
+/// exists that `VESTIBULE_TEST_FAILS` names. They wait while the file exists that
+/// `VESTIBULE_TEST_HANGS` names.
 const DISK: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -132,7 +133,7 @@ async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
         async move { create(&api, "In the commit").await }
     });
     // No other write is in the commit of the first write. When that commit waits for the disk, the
-    // library creates the file `waits`.
+    // preloaded library creates the file `waits`.
     let waits = disk.path("waits");
     wait_until("the commit waits for the disk", async || waits.exists()).await;
     let waiting = tokio::spawn({

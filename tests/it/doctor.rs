@@ -25,7 +25,7 @@ fn doctor(directory: &Path, flags: &[&str]) -> (bool, String) {
     (output.status.success(), report)
 }
 
-/// Returns the lines of a report that have this verdict about this area.
+/// Returns the lines of a report that begin with this verdict and this area.
 fn lines<'r>(report: &'r str, verdict: &str, area: &str) -> Vec<&'r str> {
     let beginning = format!("{verdict:<6}{area}");
     let lines = report.lines();

@@ -177,8 +177,8 @@ async fn a_record_that_is_no_host_is_refused(app: App) {
         .await,
         200
     );
-    // One batch writes two hosts. Only one of them is a guest portal, and the service accepts
-    // both.
+    // One batch writes two hosts. The guest portal is enabled for only one of them. The service
+    // accepts both.
     let both = json!([
         { "kind": "custom_url", "id": new_id(), "data": custom_url("a.example", true) },
         { "kind": "custom_url", "id": new_id(), "data": custom_url("b.example", false) },
@@ -259,7 +259,7 @@ async fn a_guest_link_has_the_domain_of_its_branding(app: App) {
         preview["url"].as_str().unwrap().starts_with(&app.base),
         "{preview}"
     );
-    // A host that is no longer a guest portal is not used for links.
+    // A host whose guest portal was disabled is not used for guest links.
     claim(&house.org, other, "www.casa.example", false)
         .await
         .data();
@@ -372,8 +372,8 @@ async fn a_domain_serves_the_stays_of_its_organization_only(app: App) {
             assert_eq!(get(&app, host, path).await, 404, "{host} {path}");
         }
     }
-    // The guest's page answers an unknown stay with a page, every other interface with a JSON
-    // error.
+    // If the stay is unknown, the guest page responds with HTML, and every other interface with a
+    // JSON error.
     let page = send_to_host(&app, HOST_OF_CASA, Method::GET, &format!("/stay/{foreign}")).await;
     assert!(
         page.header("content-type")
@@ -401,7 +401,8 @@ async fn a_domain_serves_the_stays_of_its_organization_only(app: App) {
         .status,
         404
     );
-    // The public host serves every stay, and so does a host that no organization registered.
+    // The host of the public URL serves every stay, and so does a host that no organization
+    // registered.
     let public = app.base.trim_start_matches("http://").to_owned();
     for host in [public.as_str(), "unknown.example", "localhost"] {
         for path in [

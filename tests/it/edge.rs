@@ -33,7 +33,8 @@ async fn unknown_routes_and_methods_are_404(app: App) {
             "{path}"
         );
     }
-    // A missing route is a 404 for everyone. A malformed id is a 404 only after authentication.
+    // A path without a route gets a 404 with or without a credential. A malformed id in a path gets
+    // a 404 only after authentication.
     app.anonymous().get("/no-such-thing").await.error(404);
     app.anonymous().get("/portals/nonsense").await.error(401);
     for path in [

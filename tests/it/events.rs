@@ -408,8 +408,8 @@ async fn device_events_fire_when_offline_and_after_a_stable_return(app: App) {
         house.after(DELAY.checked_sub(2 * SECOND).unwrap()).await,
         NOTHING
     );
-    // Other changes of the device do not restart its timer. The subscriptions of the device's
-    // current property get the event.
+    // Changes of other fields of the device do not restart the delay. The subscriptions for the
+    // device's current property get the event.
     let moved = house.org.property(None, &[]).await;
     let renamed = with(
         &with(&house.device(true), "name", "Back door"),
@@ -756,9 +756,9 @@ async fn workflow_step_events_reach_only_authorized_subscriptions(app: App, rece
     });
     assert_eq!(receiver.next().await.body["data"], without);
 
-    // None of these runs reaches the webhook. The subscription cannot access the first record,
-    // the second record does not exist, and the member may not read the third. The last run is
-    // a run of another step.
+    // No event is sent for any of these runs of workflow steps. The subscription cannot access the
+    // first run's record, the second run's record does not exist, and the member may not read the
+    // third run's record. The last run is a run of another step.
     let task = org
         .record(
             "task",
@@ -881,8 +881,8 @@ async fn photo_addresses_expire(app: App, receiver: Receiver) {
         urls[0].replace("/0?", "/0/?"),
     ] {
         let mut found = open(&tampered).await.error(404);
-        // A path that matches no route gets another message. The error is the same for all
-        // other paths.
+        // Every tampered URL gets the same error. Only if its path matches no route, the message
+        // differs.
         if found["message"]
             .as_str()
             .is_some_and(|text| text.starts_with("Route not found."))

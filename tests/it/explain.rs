@@ -210,7 +210,8 @@ async fn a_step_reaches_a_stay_through_its_assignments(app: App) {
         (&named[0]["name"], &named[1]["name"]),
         (&json!("Sea view"), &json!("Flat"))
     );
-    // The property loses the tag, so the step no longer reaches the stay.
+    // The property loses the tag to which the step is assigned, so the step no longer reaches the
+    // stay.
     let flat = json!({
         "name": "Flat",
         "timezone": "Europe/Madrid",

@@ -384,8 +384,7 @@ async fn count(store: &Store) -> i64 {
         .unwrap()
 }
 
-/// Returns the id of the server process of the connection. The store has a single connection, which
-/// it reuses.
+/// Returns the id of the PostgreSQL server process behind the store's only connection.
 async fn serving(store: &Store) -> i64 {
     store.read(process).await.unwrap()
 }

@@ -737,7 +737,8 @@ async fn files_are_deleted_30_days_after_check_out(app: App) {
     until("2027-01-14T09:59:59Z");
     app.server.sweep_once().await;
     assert_eq!((rows(&app).await, keys(&app).await.len()), (1, 1));
-    // If the check-out changes, the service applies the new date within a day.
+    // If the check-out changes, the service applies the new end of the retention period within a
+    // day.
     let mut moved = reservation(Some(house.flat));
     moved["checkOut"] = json!("2026-12-20");
     house.org.put_record("reservation", house.stay, moved).await;

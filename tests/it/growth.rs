@@ -20,8 +20,8 @@ async fn work_of(
     store.max_work_of_shares()
 }
 
-/// Compares a request for `many` items with a request for `few`: no more statements and, on SQLite,
-/// at most twice the work for each item.
+/// Checks that a request for `many` items runs no more statements than a request for `few` items.
+/// On SQLite, also checks that the work for each item at most doubles.
 #[track_caller]
 fn assert_same_statements(
     what: &str,

@@ -130,7 +130,7 @@ async fn a_guest_sends_at_most_200_messages(app: App) {
         "another refusal has other words: {html}"
     );
 
-    // Another stay has its own limit.
+    // The limit applies to the messages of one stay, so the guest of another stay can still write.
     let other = house
         .org
         .stay_token(house.org.reservation(Some(house.flat)).await)
@@ -321,7 +321,8 @@ async fn a_guest_saves_at_most_a_mebibyte_of_answers(app: App) {
         fields.len(),
         "what was written is still there"
     );
-    // Another stay has its own limit.
+    // The limit applies to the answers of one stay, so the guest of another stay can still save
+    // answers.
     let another = house
         .org
         .stay_token(house.org.reservation(Some(house.flat)).await)

@@ -16,10 +16,10 @@ use crate::support::{ApiResponse, App, new_id, on_both};
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// Inserts one change.
+    /// Inserts one guest change.
     FILL = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id,
         occurred_at) values (?1, ?2, 'message', ?3, null, ?4)";
-    /// Sets the cursor of the latest change.
+    /// Sets the cursor of the latest guest change.
     FILLED = "insert into guest_change_cursor (organization_id, latest, latest_at)
         values (?1, ?2, ?3)";
 }

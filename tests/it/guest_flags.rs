@@ -171,7 +171,7 @@ async fn issues_are_refused_without_the_flag_or_beyond_twenty(app: App) {
         .await;
     cancel(&house).await;
     report(&house, "Hello").await.error(403);
-    // The task remains when the reservation is deleted.
+    // The guest's task remains when the reservation is deleted.
     house.org.delete_record("reservation", house.stay).await;
     assert_eq!(
         house

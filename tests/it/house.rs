@@ -286,8 +286,8 @@ const READERS: [(&[&str], &[&str]); 3] = [
             "src/config.rs",
             "src/config/secrets.rs",
             "src/config/text.rs",
-            // `logging.rs` reads its variable before the settings are read. `export.rs` reads the
-            // host's name for the traces.
+            // `logging.rs` reads its environment variable before the settings are read. `export.rs`
+            // reads the host's name for the traces.
             "crates/engine/src/logging.rs",
             "crates/engine/src/traces/export.rs",
         ],

@@ -99,8 +99,8 @@ async fn an_idempotency_key_belongs_to_its_request(app: App) {
         let error = api.post_with_key(path, "k", body).await.error(422);
         assert_eq!(error["code"], "PERMANENT_MUTATION_ERROR");
     }
-    // Another credential may use the same key for another request. Keys that differ only in
-    // case are different keys.
+    // Another credential may use the same idempotency key for another request. Keys that differ
+    // only in case are different keys.
     org.key()
         .await
         .post_with_key("/portals", "k", json!({ "name": "Twice" }))
@@ -250,7 +250,7 @@ async fn a_replay_checks_permissions_again(app: App) {
 }
 
 /// Another node runs a write of the same organization. That write delays neither a replayed
-/// response nor the refusal of a request whose key is in use.
+/// response nor the refusal of a request whose idempotency key is in use.
 #[tokio::test(flavor = "multi_thread")]
 async fn replays_do_not_wait_for_writes_of_another_node() {
     let Some(app) = App::on_postgres(&[]).await else {

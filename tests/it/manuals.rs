@@ -68,7 +68,7 @@ pub fn four(some: Value) -> Value {
     )
 }
 
-/// Returns the row of a manual in the list.
+/// Returns a manual as the list of manuals shows it.
 pub async fn row(api: &Api, manual: &Value) -> Value {
     let rows = api.get("/portal-manuals").await.data();
     rows.as_array()
@@ -113,7 +113,8 @@ pub async fn texts(api: &Api, translation: &Value) -> Value {
 }
 
 /// Returns whether an image record exists. Sends an update with a reference to the image and a
-/// wrong field: a missing reference is a 404, which the service reports before the 400.
+/// wrong field: a missing reference is a 404, which the service reports before the 400 for the
+/// wrong field.
 async fn is_there(api: &Api, probe: &Value, image: &Value) -> bool {
     match change(api, probe, json!({ "imageId": image, "titleId": null }))
         .await

@@ -1,5 +1,5 @@
-//! Tests of responses from memory: they are never older than the last commit of any node, and each
-//! state of a response has its own `ETag`.
+//! Tests of responses from the server's cache: they are never older than the last commit of any
+//! node, and each state of a response has its own `ETag`.
 
 use std::io::Read as _;
 use strum::VariantArray;
@@ -38,7 +38,7 @@ async fn a_write_on_any_node_is_seen_at_once(app: App) {
             .await
             .data();
         for reader in [&api, &there] {
-            // Only the second of two equal requests gets its response from memory, so the test
+            // Only the second of two equal requests gets its response from the cache, so the test
             // reads twice.
             assert_eq!(
                 (names(reader).await.len(), names(reader).await.len()),
@@ -334,7 +334,7 @@ on_both!(each_content_coding_has_its_own_etag);
 async fn each_content_coding_has_its_own_etag(app: App) {
     let org = app.org().await;
     let api = org.key().await;
-    // The service answers the first path from memory, computes the response for the second path
+    // The service answers the first path from the cache, computes the response for the second path
     // each time, and serves the OpenAPI document at the third.
     for path in [
         "/cover-icons?limit=100",
@@ -420,7 +420,7 @@ async fn a_guest_sees_every_change_at_once_on_every_node(app: App) {
     let other_node = app.second_node(&[]).await;
     let see = async |pointer: &str, expected: Value| {
         for node in [&app, &other_node] {
-            // Only the second of two equal requests gets its response from memory, so the test
+            // Only the second of two equal requests gets its response from the cache, so the test
             // reads twice.
             for _ in 0..2 {
                 let view = node.stay(&token, "").await.data();

@@ -1,6 +1,6 @@
-//! Tests of isolation. Keys and rate limits of one organization do not affect another. Data of a
-//! commit that failed does not stay in memory. A request has no effect if its credential is revoked
-//! while its body arrives.
+//! Tests of isolation. Idempotency keys and rate limits of one organization do not affect another.
+//! Data of a commit that failed does not stay in memory. A request has no effect if its credential
+//! is revoked while its body arrives.
 
 use std::time::Duration;
 

@@ -211,7 +211,7 @@ fn oauth_scopes_match_the_permissions_of_operations() {
     );
 }
 
-/// The platform reads the fields of each record kind in this document.
+/// Developers of a platform learn the fields of each record kind from this document.
 #[test]
 fn every_record_kind_is_described_with_its_fields() {
     let document = openapi::document(app(), Surface::Platform, "http://127.0.0.1:8080");

@@ -376,7 +376,7 @@ async fn a_rotated_key_keeps_its_old_token_for_the_grace_period(app: App) {
         json!([created])
     );
     for _ in 0..2 {
-        // In the second round, the responses may come from memory. The old token must expire
+        // In the second round, the responses may come from the cache. The old token must expire
         // nevertheless.
         first.get("/portals").await.data();
         second.get("/portals").await.data();

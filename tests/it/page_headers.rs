@@ -21,7 +21,7 @@ const CHANGING: [&str; 5] = [
     "x-request-id",
 ];
 
-/// Removes the hashes of scripts and styles, which change with every edit of these.
+/// Removes the hashes of scripts and styles, which change with every edit of a script or style.
 fn without_hashes(policy: &str) -> String {
     let mut parts = policy.split("'sha256-");
     let first = parts.next().unwrap().to_owned();
@@ -31,7 +31,8 @@ fn without_hashes(policy: &str) -> String {
     })
 }
 
-/// The pages by their headers.
+/// The pages, grouped by their headers. The key is the text of the headers, and the value contains
+/// the pages that have these headers.
 #[derive(Default)]
 struct PagesByHeaders(BTreeMap<String, BTreeSet<String>>);
 
@@ -66,7 +67,7 @@ impl PagesByHeaders {
     }
 }
 
-/// The headers do not depend on the database, so this test runs on one.
+/// The headers do not depend on the database, so this test runs on only one database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn headers_of_all_pages_are_recorded() {
     let uploads = uploads();

@@ -1,4 +1,4 @@
-//! Tests of the platform interface: its key, and synchronized records (rules:
+//! Tests of the platform interface: the platform key, and synchronized records (rules:
 //! organizations#platform-key; sync).
 
 use std::time::Duration;

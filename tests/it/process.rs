@@ -156,8 +156,8 @@ async fn acknowledged_writes_survive_a_kill() {
                     (body, Some("true"))
                 );
             }
-            // The test sends every write again with its key. A write that the server had not
-            // acknowledged is applied once.
+            // The test sends every write again with its idempotency key. A write that the server
+            // had not acknowledged is applied once.
             for number in 0..24 {
                 let name = format!("{round} {number}");
                 assert_eq!(

@@ -192,7 +192,7 @@ async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool
 type Times<'m> = &'m [(&'m str, &'m str)];
 
 /// Checks a manual's visibility against a table. Each row has rules, changed fields of the stay,
-/// and the expected keys at several times.
+/// and the expected keys of the reason at several times.
 async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Value, Times<'_>)]) {
     for (rule, changes, moments) in table {
         let rules = if rule.is_array() {

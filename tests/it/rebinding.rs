@@ -1,6 +1,6 @@
-//! Tests of DNS rebinding: webhook targets whose addresses change between the check and the
-//! connection (rules: webhooks#ends, 4). The test sets the addresses of the names, so the service
-//! uses no DNS resolver.
+//! Tests of DNS rebinding: webhook targets whose IP addresses change between the check and the
+//! connection (rules: webhooks#ends, 4). The test sets the IP addresses of the host names, so the
+//! service uses no DNS resolver.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
@@ -13,10 +13,10 @@ use crate::support::authority::{Presents, TestAuthority};
 use crate::support::raw_receiver::{Act, RawReceiver};
 use crate::support::{Api, ApiResponse, App};
 
-/// A public address. The tests send nothing to it.
+/// A public IP address. The tests send nothing to it.
 const PUBLIC: &str = "93.184.215.14";
 
-/// Lists of addresses, each with at least one private address.
+/// Lists of IP addresses. Each list contains at least one private address.
 const HOSTILE: [&[&str]; 20] = [
     &["127.0.0.1"],
     &["10.0.0.8"],
@@ -40,8 +40,8 @@ const HOSTILE: [&[&str]; 20] = [
     &["2606:4700:4700::1111", "fe80::1"],
 ];
 
-/// Runs a test on SQLite and on PostgreSQL. The test gets a table of names, and the certificate
-/// authority of a receiver.
+/// Runs a test on SQLite and on PostgreSQL. The test gets a table of host names with their IP
+/// addresses, and the certificate authority of a receiver.
 macro_rules! with_names {
     ($name:ident, $range:literal) => {
         mod $name {
@@ -94,7 +94,7 @@ async fn receiver(authority: &TestAuthority) -> RawReceiver {
         .await
 }
 
-/// Creates a subscription whose target has this name and the receiver's port.
+/// Creates a subscription whose target has this host name and the receiver's port.
 async fn subscribe(api: &Api, name: &str, receiver: &RawReceiver) -> ApiResponse {
     let target = receiver.url.replace("127.0.0.1", name);
     api.post(
@@ -272,8 +272,8 @@ async fn an_opened_loopback_range_opens_no_other_address(
             "{name} {addresses:?}"
         );
     }
-    // When the subscriptions were created, the names had allowed addresses. Before the
-    // deliveries, the test gives each name an address that is not allowed for it.
+    // When the subscriptions were created, the host names had permitted IP addresses. Before the
+    // deliveries, the test gives each host name an IP address that is not permitted for it.
     for (name, addresses) in [
         ("localhost", ["10.0.0.5"]),
         ("hooks.internal", [PUBLIC]),
@@ -290,8 +290,8 @@ async fn an_opened_loopback_range_opens_no_other_address(
 }
 
 with_names!(a_private_name_needs_an_opened_address, "10.1.0.0/16");
-// The service treats `db.internal` as private even if the name has a public address. It accepts
-// the name only if all addresses of the name are in a range that the operator allows.
+// The service treats `db.internal` as private even if this host name has a public IP address. It
+// accepts the name only if all its IP addresses are in a range that the operator allows.
 async fn a_private_name_needs_an_opened_address(app: App, names: Names, authority: TestAuthority) {
     let api = app.org().await.key().await;
     let receiver = receiver(&authority).await;

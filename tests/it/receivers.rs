@@ -15,7 +15,7 @@ use crate::support::receiver::Receiver;
 use crate::support::waiting::wait_until;
 use crate::support::{Api, App, new_id, reservation};
 
-/// A number of bytes. It is larger than all buffers between two processes, and far smaller than an
+/// Number of bytes that is larger than all buffers between two processes, but far smaller than an
 /// endless response.
 const FLOOD_BYTES: usize = 64 << 20;
 /// Number of attempts of a delivery before it fails for good.

@@ -1,5 +1,5 @@
-//! Tests of the rules by which a guest counts as a returning guest, and a guest's identity as
-//! verified.
+//! Tests of the rules that decide whether a guest is a returning guest, and whether a guest's
+//! identity is verified.
 
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ async fn a_guest_with_the_address_of_an_earlier_stay_is_returning(app: App) {
         assert!(shows(&house, step, house.stay).await, "{status}");
     }
     // The platform can mark the guest of a reservation as a returning guest. A guest with an
-    // earlier stay counts as returning even if the platform sends false.
+    // earlier stay is a returning guest even if the platform sends false.
     let mut own = stay(house.flat, "ada@example.com", "2026-12-11", "2026-12-15");
     own["isReturningGuest"] = json!(true);
     house
@@ -126,7 +126,7 @@ async fn a_guest_with_the_address_of_an_earlier_stay_is_returning(app: App) {
         )
         .await;
     assert!(!shows(&house, step, house.stay).await);
-    // A guest with the same address in another organization is another guest.
+    // A guest with the same email address in another organization is another guest.
     house.org.delete_record("reservation", earlier).await;
     let elsewhere = app.org().await;
     let flat = elsewhere.property(None, &[]).await;
@@ -137,8 +137,8 @@ async fn a_guest_with_the_address_of_an_earlier_stay_is_returning(app: App) {
         )
         .await;
     assert!(shows(&house, step, house.stay).await);
-    // The earlier stay is the first stay of the guest, so during that stay the guest counts as
-    // new.
+    // The earlier stay is the first stay of the guest, so during that stay the guest is a new
+    // guest.
     let data = stay(house.flat, "ada@example.com", "2026-11-01", "2026-11-05");
     house.org.put_record("reservation", earlier, data).await;
     assert!(shows(&house, step, earlier).await);

@@ -285,8 +285,8 @@ async fn a_misspelt_parameter_causes_only_a_warning(app: App) {
             "another request is not warned"
         );
     }
-    // The response contains the warning about an unknown parameter in both rounds. In the
-    // second round, the response comes from memory.
+    // The response contains the warning about an unknown parameter in both rounds. In the second
+    // round, the response comes from the cache.
     for _ in 0..2 {
         let warned = api.get("/portals?writableonly=true").await;
         assert_eq!(

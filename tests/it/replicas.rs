@@ -127,7 +127,8 @@ impl ReplicaPair {
         }
     }
 
-    /// Reads from the metrics how many reads had this outcome.
+    /// Returns how many reads had this outcome at the replica, for example `answered`, according to
+    /// the metrics.
     async fn count(&self, outcome: &str) -> u64 {
         let (metrics, name) = (
             self.node.text("/metrics").await,

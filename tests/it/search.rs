@@ -391,7 +391,7 @@ async fn search_parameters_are_checked(app: App) {
             expected
         );
     }
-    // The limit of two hundred characters applies after trimming.
+    // The limit of 200 characters applies to the query without the spaces around it.
     let blanks = format!("  {}  ", "ñ".repeat(200));
     assert_eq!(names(&api, &blanks).await, [""; 0]);
 }

@@ -278,8 +278,8 @@ fn every_command_reads_the_database_url_from_a_file() {
     assert!(place.0.path().join("vestibule.db").exists(), "the default");
 }
 
-/// Every flag with a secret hides its value in the help. If a new flag hides its value and is not
-/// in `SECRETS`, this test fails.
+/// The help of every flag that hides its value names a variable that ends in `_FILE`. Every flag
+/// that hides its value must be in `SECRETS`.
 #[test]
 fn every_secret_flag_can_be_given_by_a_file() {
     let command = <vestibule::config::Cli as clap::CommandFactory>::command();

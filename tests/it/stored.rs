@@ -183,7 +183,7 @@ struct StoredScene<'a> {
     step: Uuid,
     subscription: Uuid,
     review: Uuid,
-    /// The token of a preview.
+    /// The token of a preview of the guest page.
     preview: String,
 }
 
@@ -309,7 +309,7 @@ impl<'a> StoredScene<'a> {
         assert!(changed > 0, "there is no {document}");
         if !["organization", "api_key", "member", "access_token"].contains(&table) {
             // This write changes the revision of the organization, so the service does not answer
-            // from memory.
+            // from the cache.
             self.house.org.put("", json!({})).await;
         }
     }

@@ -64,7 +64,7 @@ fn rejected(data: &Value) -> BTreeMap<u64, Vec<String>> {
         .collect()
 }
 
-/// Returns the names in a list.
+/// Returns the names of the items in the list at `path`.
 async fn names(api: &Api, path: &str) -> BTreeSet<String> {
     let items = api.get(path).await.data();
     let items = items.as_array().unwrap().iter();
@@ -487,8 +487,8 @@ async fn an_older_version_that_arrives_late_is_ignored(app: App) {
         send("later", json!("2026-11-21T10:00:00.001Z")).await,
         is("later", 0)
     );
-    // The service also compares the versions if one sync contains both records, or if one of
-    // the records is a deletion.
+    // The service also compares the two versions if one sync contains the record twice, or if the
+    // record is deleted in one of the two versions.
     let gone =
         |version: &str| json!({ "kind": "tag", "id": tag, "isDeleted": true, "version": version });
     let data = org.sync(json!([gone("2026-11-21T09:00:00Z")])).await.data();

@@ -621,7 +621,7 @@ fn wrappers(ip: Ipv4Addr) -> [Ipv6Addr; 4] {
     ]
 }
 
-/// Returns the targets that the service must refuse, each with the reason.
+/// Returns the targets that the service must refuse, each with a description of its kind.
 fn hostile() -> Vec<(&'static str, String)> {
     let mut all: Vec<(&str, String)> = HOSTILE
         .iter()

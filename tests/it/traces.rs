@@ -419,7 +419,7 @@ async fn requests_that_end_during_shutdown_are_traced() {
     }
 }
 
-/// If tracing is off, webhooks carry no `traceparent`.
+/// If tracing is off, webhooks have no `traceparent` header.
 #[tokio::test(flavor = "multi_thread")]
 async fn webhooks_carry_no_trace_if_tracing_is_off() {
     let receiver = Receiver::start().await;

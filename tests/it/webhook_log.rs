@@ -626,7 +626,8 @@ async fn both_secrets_sign_until_the_grace_period_ends(app: App, receiver: Recei
     assert_signed_by(&[&second, &first]).await;
     app.clock.advance(SECOND);
     assert_signed_by(&[&second]).await;
-    // The default grace period is one day.
+    // By default, deliveries also have a signature with the previous secret for one day after a
+    // rotation.
     let third = api.post(&rotate, json!({})).await.data()["signingSecret"].clone();
     app.clock.advance(86_399 * SECOND);
     assert_signed_by(&[&third, &second]).await;
