@@ -195,7 +195,8 @@ async fn a_refused_form_moves_the_focus_to_its_errors() {
     browse(DEADLINE, focus_moves_to_the_errors).await;
 }
 
-/// The form has buttons that add and remove a guest. They work without a script.
+/// The form of the other guests has buttons that add and remove a guest. They work without a
+/// script.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn guests_are_added_and_removed_without_scripts() {
     browse(DEADLINE, async |window| {

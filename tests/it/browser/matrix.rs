@@ -195,7 +195,8 @@ async fn scenes(casa: &Casa<'_>) -> Vec<PageScene> {
     scenes
 }
 
-/// The problems of all scenes, each with the scenes that have it.
+/// The problems of all scenes. The key is a problem, and the value contains the names of the scenes
+/// that have it.
 #[derive(Default)]
 struct Problems(BTreeMap<String, BTreeSet<String>>);
 

@@ -148,8 +148,8 @@ impl Window {
         let script =
             format!("if (document.readyState !== 'complete') return 'still loading';\n{script}");
         loop {
-            // The command fails while the browser changes from one page to the next, so it is
-            // repeated.
+            // The command fails while the browser changes from one page to the next, so the test
+            // sends it again.
             let response = self
                 .tried(
                     Method::POST,
@@ -344,7 +344,7 @@ impl Window {
         .await;
     }
 
-    /// Sets the size with `scale` device pixels per CSS pixel.
+    /// Sets the size of the visible page, with `scale` device pixels per CSS pixel.
     pub async fn scaled(&self, (width, height): (u32, u32), scale: f64) {
         let screen = json!({
             "width": width,
