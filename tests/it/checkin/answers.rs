@@ -245,7 +245,8 @@ async fn questions_that_remain_keep_their_saved_answers(app: App) {
     );
     house.answer(survey.step, answers.clone()).await.data();
 
-    // The new order begins with the bed. EXTRAS and AGE, which depends on EXTRAS, are removed.
+    // The new order of the questions begins with BED. The update removes EXTRAS, and AGE, which
+    // depends on EXTRAS.
     let kept = json!([
         survey.questions[BED],
         survey.questions[DRIVE],

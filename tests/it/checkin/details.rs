@@ -94,7 +94,7 @@ async fn guest_fields_that_are_not_sent_keep_their_values(app: App) {
         );
         assert_eq!(saved(&house, step).await, expected, "{sent}");
     }
-    // A refused request changes nothing.
+    // A refused request changes no saved answer.
     assert_eq!(
         house
             .answer(step, json!({ "email": "ada", "lastName": "B" }))
@@ -386,7 +386,7 @@ async fn answers_over_the_size_limit_are_refused_whole(app: App) {
         .answer(step, json!({ "one": "x".repeat(600 << 10) }))
         .await
         .data();
-    // The size limit applies to the merged answers, not to the request alone.
+    // The size limit applies to the saved and the new answers together, not to the request alone.
     let refused = house
         .answer(step, json!({ "two": "x".repeat(600 << 10) }))
         .await;

@@ -184,7 +184,7 @@ async fn a_guest_retakes_once(app: App) {
             ("done".into(), expected.clone()),
             "{second}"
         );
-        // An identical report changes nothing.
+        // A second report with the same content changes nothing.
         let before = report(&house, step, second.clone()).await;
         assert_eq!(
             (report(&house, step, second).await, flags(&house).await),

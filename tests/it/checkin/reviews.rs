@@ -376,7 +376,7 @@ async fn changes_can_be_requested_only_for_shown_steps(app: App) {
     let inactive = house.step("main", json!({ "isActive": false })).await;
     let theirs = other.step("main", json!({})).await;
     let House { api, stay, .. } = &house;
-    // Unknown steps (404) are reported before conflicts (409).
+    // The service reports unknown steps (404) before conflicts (409).
     request_changes(api, *stay, "Why?", &[new_id()])
         .await
         .error(404);
@@ -557,7 +557,8 @@ async fn submissions_are_listed_longest_waiting_first(app: App) {
     let house = House::build(&app).await;
     let mut stays = Vec::new();
     for _ in 0..3 {
-        // Two stays are submitted in the same millisecond, so the list orders them by id.
+        // Two stays are submitted in the same millisecond, so the list of submissions orders them
+        // by id.
         for _ in 0..2 {
             stays.push(submitted_stay(&house, house.flat).await);
         }
@@ -663,7 +664,7 @@ async fn a_limited_caller_reviews_only_stays_of_their_properties(app: App) {
     );
     refused(inside).await;
     approve(&limited, outside).await.data();
-    // A stay without a property is outside every limited caller's access.
+    // No limited caller can access a stay without a property.
     org.delete_record("property", others).await;
     let item = house.api.get(&path(inside, "")).await.data();
     assert_eq!(

@@ -75,7 +75,7 @@ async fn unreviewed_submissions_are_approved_at_once(app: App) {
             &[("document_upload", false), ("damage_deposit", true)],
             "in_review",
         ),
-        // The step type `agreement` has no review setting, so the value is ignored.
+        // The step type `agreement` has no review setting, so the service ignores `false`.
         (true, &[("agreement", false)], "in_review"),
         (
             true,

@@ -455,7 +455,7 @@ async fn a_retake_here_waits_for_another_result(app: App) {
 }
 
 on_both!(every_reader_sees_the_state);
-/// Staff and the platform read the same state as the guest.
+/// Staff and the platform read the same state of a step as the guest.
 async fn every_reader_sees_the_state(app: App) {
     let house = House::build(&app).await;
     let step = house.step("background_check", json!({})).await;
