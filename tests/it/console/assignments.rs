@@ -215,7 +215,7 @@ async fn ticks_are_kept_across_searches_and_pages(app: App) {
         assigned(&api, &id).await,
         ids(&json!([flats[3], flats[60]]))
     );
-    // The button selects all flats of the page. It saves nothing.
+    // The button selects all flats of the page, but does not save the form.
     let form = Form::of(&page(&browser, &path).await, &format!("{path}?"));
     let all = form
         .clone()
@@ -239,8 +239,8 @@ async fn ticks_are_kept_across_searches_and_pages(app: App) {
         .done(&browser, "assigned")
         .await;
     assert_eq!(assigned(&api, &id).await.len(), 51);
-    // A form can contain at most 500 changes. A form with more changes is refused and shown
-    // again with all of them.
+    // A form can contain at most 500 changes. The service refuses a form with more changes, and
+    // shows it again with all of them.
     let many: Vec<String> = (0..501).map(|_| new_id().to_string()).collect();
     let refused = form
         .with("added", &many.join(","))
@@ -303,8 +303,8 @@ async fn all_flats_of_a_search_are_assigned_at_once(app: App) {
         .chain([hill.clone()])
         .collect();
     assert_eq!(assigned(&api, &id).await, all);
-    // The page lists only assigned flats, and the search matches some of them. The button
-    // removes the portal from all flats that match.
+    // The page lists only assigned flats, and the search matches some of them. The button "Unassign
+    // all" removes the portal from all flats that match.
     let only = page(&browser, &format!("{path}?to=properties&query=Sea&only=1")).await;
     assert!(
         only.contains("Unassign all 1010 that were found") && !only.contains("Assign all"),

@@ -549,7 +549,7 @@ async fn the_consequences_of_removing_a_question_are_shown_first(app: App) {
         .with("act", "save")
         .done(&browser, "unchanged")
         .await;
-    // Enter saves, because the form's first button is the save button.
+    // The Enter key saves the form, because its first button is the save button.
     let buttons = saved
         .split("<form ")
         .find(|form| form.contains("q0.text"))

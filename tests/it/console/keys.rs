@@ -188,7 +188,8 @@ async fn an_api_key_is_created_rotated_and_revoked(app: App) {
             && refused.contains("value=\"view_tasks\" checked"),
         "{refused}"
     );
-    // A permission that the form does not offer is refused, even if a forged form contains it.
+    // The service refuses a permission that the form does not offer, even if a member sends a
+    // forged form.
     new.clone()
         .with("name", "More")
         .with("permission", "view_devices")

@@ -88,7 +88,7 @@ impl Form {
                 .is_some_and(|field_name| plain(&field_name).ends_with(action))
         };
         let mut forms: Vec<&str> = forms.filter(is_it).collect();
-        // Search forms are GET forms and come last.
+        // This sort moves search forms to the end, because only they are GET forms.
         forms.sort_by_key(|form| !form.split('>').next().unwrap().contains("method=\"post\""));
         let form = forms
             .into_iter()

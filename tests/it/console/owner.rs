@@ -1,5 +1,5 @@
 //! Tests of a console member as a caller of operations: permissions are checked on every request,
-//! and rate limits and idempotency keys belong to the member.
+//! and each member has separate rate limits and idempotency keys.
 
 use engine::access::Permission;
 use serde_json::json;

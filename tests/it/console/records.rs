@@ -160,7 +160,7 @@ async fn the_page_of_a_flat_links_to_its_stays_codes_and_feeds(app: App) {
         !parts.contains("Back door") && !parts.contains("4711"),
         "{parts}"
     );
-    // A member who may read only flats sees no stays, codes or calendar feeds.
+    // A member who may read only flats sees no stays, door codes or calendar feeds.
     let visitor = member_with(&house.org, &[Permission::ViewProperties], None).await;
     let theirs = page(&visitor, &format!("/console/flats/{}", house.flat)).await;
     assert!(

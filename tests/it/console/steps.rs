@@ -301,8 +301,7 @@ async fn saved_texts_of_a_step_are_shown_again(app: App) {
         "All but you."
     );
     Form::of(&saved, &path).done(&browser, "unchanged").await;
-    // A member without the permission to write the text can still change the other fields of
-    // the step.
+    // A member without the permission to write texts can still change the other fields of the step.
     let other = member_with(
         &house.org,
         &[Permission::ViewProperties, Permission::ModifyProperties],
@@ -351,7 +350,7 @@ async fn required_guest_fields_are_chosen_by_checkboxes(app: App) {
         json!(["firstName", "birthDate", "Shoe size"])
     );
     // The form sends the list of required details together with all other fields, so a change of
-    // another field does not clear them.
+    // another field does not clear that list.
     let form = Form::of(&saved, &path);
     let ticked: Vec<&str> = form
         .fields
@@ -706,7 +705,7 @@ async fn a_form_without_an_action_or_with_too_many_fields_is_not_saved(app: App)
     let path = format!("/console/steps/{id}/questions");
     let form = Form::of(&page(&browser, &path).await, &path).with("q0.text", "Else?");
     form.clone().refused(&browser, 200).await;
-    // A form with more fields than the limit also changes nothing.
+    // A form with more fields than the service accepts also changes nothing.
     let mut large = form.with("act", "save");
     large
         .fields

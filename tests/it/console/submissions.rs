@@ -246,7 +246,7 @@ async fn submitted_answers_are_shown_in_the_page_language(app: App) {
         .request(reqwest::Method::GET, &path)
         .header("accept-language", "fr");
     assert!(plain(&html(&browser.send(request).await)).contains("Comment venez-vous ?"));
-    // REST responds in English unless the request names another language.
+    // The REST interface responds in English unless the request names another language.
     let read = async |query: &str| {
         house
             .api

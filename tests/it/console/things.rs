@@ -47,7 +47,7 @@ pub struct Things<'a> {
     pub feed: Uuid,
     /// An API key without permissions.
     pub key: Uuid,
-    /// A tag that is kept by hand.
+    /// A tag that is kept by hand, not by the platform.
     pub tag: Uuid,
 }
 

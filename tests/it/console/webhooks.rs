@@ -1,5 +1,5 @@
-//! Tests of webhooks in the console: members manage their own subscriptions and cannot access
-//! others.
+//! Tests of webhooks in the console: members manage their own subscriptions and cannot access other
+//! subscriptions.
 
 use engine::access::Permission;
 use reqwest::Method;
