@@ -247,7 +247,7 @@ async fn a_confidential_app_must_present_its_secret(app: App) {
         )
         .await,
     );
-    // The previous secret stays valid for a day after a new secret is created.
+    // The previous client secret stays valid for a day after a new secret is created.
     let second = make().await.data()["clientSecret"]
         .as_str()
         .unwrap()

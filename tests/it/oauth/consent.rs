@@ -195,7 +195,7 @@ async fn only_the_members_own_form_grants_consent(app: App) {
         .await,
     );
     assert_eq!(query(&there, "error").as_deref(), Some("invalid_request"));
-    // Without a valid decision the service shows the page again.
+    // Without a valid decision the service shows the consent page again.
     for decision in ["", "maybe"] {
         assert_eq!(
             send(&scene.browser, &with(right.clone(), "decision", decision))

@@ -259,7 +259,8 @@ async fn a_killed_exchange_is_complete_or_not_started() {
     assert!(before > 0, "{came:?}");
 }
 
-/// The node has read the code and waits for the lock of the organization when it is killed.
+/// The node has read the authorization code and waits for the lock of the organization when it is
+/// killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_exchange_killed_while_waiting_leaves_the_code_valid() {
     let Some(house) = NodeHouse::build().await else {

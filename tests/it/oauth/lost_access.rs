@@ -165,8 +165,8 @@ async fn apps_cannot_act_for_inactive_members(app: App) {
     );
     refused(&scene.refresh(&tokens.refresh).await, 400, "invalid_grant");
     refused(&scene.exchange(&code).await, 400, "invalid_grant");
-    // When the member is active and enrolled in two-factor authentication again, the token and
-    // the code are valid again.
+    // When the member is active and enrolled in two-factor authentication again, the refresh token
+    // and the authorization code are valid again.
     scene.org.put(&path, member(true, true)).await;
     Tokens::of(&scene.refresh(&tokens.refresh).await);
     Tokens::of(&scene.exchange(&code).await);

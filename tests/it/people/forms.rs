@@ -29,7 +29,7 @@ async fn a_link_is_used_only_by_the_form_of_its_browser(app: App) {
         assert_eq!(refused.status, 403, "{fields:?}");
         html(&refused);
     }
-    // The form is refused without its cookie, and with the cookie of another browser.
+    // The service refuses the form without its cookie, and with the cookie of another browser.
     assert_eq!(
         Browser::new(&app)
             .post("/sign-in", &[("ticket", &ticket), ("form", &form)])

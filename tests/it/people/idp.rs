@@ -150,7 +150,7 @@ impl Idp {
         ]
     }
 
-    /// Makes the provider use this clock of a test.
+    /// Makes the provider use the clock of a test.
     pub fn use_clock(&self, clock: &Clock) {
         self.clock.set(clock.clone()).ok();
     }

@@ -226,8 +226,8 @@ async fn a_link_depends_on_the_current_state_of_its_member(app: App) {
         assert_eq!(answer.status, 403);
         assert!(html(&answer).contains("Two-factor"));
     }
-    // The refused sign-ins have not used up the link. Now that the member is enrolled in two-factor
-    // authentication, the link works.
+    // The refused sign-ins have not used up the sign-in link. Now that the member is enrolled in
+    // two-factor authentication, the link works.
     org.put(&format!("/members/{id}"), member("ada@example.com"))
         .await;
     assert_eq!(press().await.status, 303);

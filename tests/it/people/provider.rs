@@ -103,7 +103,7 @@ async fn a_member_signs_in_by_a_verified_email_address() {
             );
             assert!(browser.is_signed_in().await);
             assert_eq!(browser.cookie("vestibule_provider"), None);
-            // The second request with the same callback is refused.
+            // The service refuses a second request with the same callback.
             refused(
                 &browser.get(&callback(&callback_query)).await,
                 403,
@@ -684,7 +684,8 @@ async fn a_silent_provider_times_out_after_ten_seconds() {
         ResponseKind::Correct,
     );
     app.clock.advance(Duration::from_secs(301));
-    // The time limit applies to each of many requests that wait for the provider at the same time.
+    // Many sign-ins wait for the provider at the same time. The time limit for the provider's
+    // response applies to each of them alone.
     let many: Vec<Browser> = (0..40).map(|_| Browser::new(&app)).collect();
     let answers =
         futures_util::future::join_all(many.iter().map(|browser| browser.get("/sign-in/provider")))
