@@ -253,7 +253,7 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
     for part in ["signingTime", "Nov 21 09:30:", "messageDigest", "sha256"] {
         assert!(message.contains(part), "{part}: {message}");
     }
-    // The signature does not match a changed manifest.
+    // The signature of a pass does not match if the manifest was changed.
     std::fs::write(stay.join("manifest.json"), "{}").unwrap();
     let forged = Command::new("openssl")
         .args(verify)
