@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// The message that the proxy drops at a commit: the commit itself or the response to it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum LostMessage {
-    /// The proxy drops the commit, so it does not reach the database.
+    /// The proxy drops the commit, so the commit does not reach the database.
     Commit,
     /// The commit reaches the database. The proxy drops the database's response.
     Response,
