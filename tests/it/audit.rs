@@ -1198,8 +1198,8 @@ async fn pages_of_the_log_are_complete_and_equally_fast(app: App) {
         query = format!("limit=7&after={}", last["id"].as_str().unwrap());
         seen.extend(page);
         assert!(seen.len() < 1_000, "the log has no last page");
-        // The test adds an entry before it reads the next page. The new entry belongs before the
-        // first page, so the other entries do not move to other pages.
+        // The test adds an entry before it reads the next page. The new entry is newer than all
+        // entries of the first page, so the other entries do not move to other pages.
         api.post("/portals", json!({ "name": format!("New {}", seen.len()) }))
             .await
             .data();

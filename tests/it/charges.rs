@@ -216,7 +216,7 @@ async fn a_submission_creates_its_charges_and_due_notices(app: App) {
             })
         )
     );
-    // The waiver costs 12.00 for each of the four nights.
+    // The damage waiver costs 12.00 for each of the four nights.
     assert_eq!(
         of(of_waiver),
         &expected(
@@ -285,7 +285,7 @@ async fn each_notice_is_sent_once_even_if_dates_move_later(app: App) {
     futures_util::future::join_all(both).await;
     let due = ("charge_due".to_owned(), charge["id"].clone());
     assert_eq!(notices(&house).await, std::slice::from_ref(&due));
-    // Later dates change the due date of a charge. They cause no second notice.
+    // Later dates of the stay change the due date of a charge, but cause no second notice.
     change_stay(
         &house,
         json!({ "checkIn": "2026-12-13", "checkOut": "2026-12-16" }),
@@ -414,7 +414,7 @@ async fn a_cancelled_stay_cancels_unpaid_charges_and_releases_a_paid_deposit(app
         .data();
     assert_eq!(charges(&house).await[2]["status"], "released");
 
-    // A cancelled stay is confirmed again. It gets new charges; the cancelled charges remain
+    // A cancelled stay is confirmed again. The stay gets new charges; the cancelled charges remain
     // cancelled.
     change_stay(&house, json!({})).await;
     let renewed = charges(&house).await;

@@ -35,7 +35,7 @@ async fn connect(app: &App, text: &[u8]) -> TcpStream {
 /// Reads until the server closes the connection. Returns the bytes.
 async fn rest(stream: &mut TcpStream) -> Vec<u8> {
     let mut received = Vec::new();
-    // A reset closes the connection as well, so the read error is ignored.
+    // A reset also closes the connection, so the test ignores the read error.
     drop(
         timeout(SOON, stream.read_to_end(&mut received))
             .await
@@ -503,7 +503,7 @@ async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
     let (mut send, _connection) = http2(&app, 1_000).await;
     let mut answers = Vec::new();
     for number in 0..16 {
-        // Each query is different, so no response comes from the cache.
+        // Each request has another query string, so no response comes from the cache.
         let uri = format!("http://x{LONG_LIST}?n={number}");
         let request = Request::get(uri)
             .header("authorization", format!("Bearer {greedy}"))

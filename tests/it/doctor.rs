@@ -40,7 +40,7 @@ fn on_a_sound_machine_no_fault_is_reported_and_no_file_is_created() {
     for area in ["settings", "database", "storage", "clock", "provider"] {
         assert_eq!(lines(&report, "ok", area).len(), 1, "{area}: {report}");
     }
-    // Each note contains a remedy.
+    // Each note of the report contains a remedy.
     assert_eq!(lines(&report, "note", "public URL").len(), 1, "{report}");
     assert!(report.contains("-> set --public-url"), "{report}");
     assert_eq!(directory.path().read_dir().unwrap().count(), 0);

@@ -72,7 +72,7 @@ fn every_list_of_ids_in_a_request_has_a_bound() {
     assert!(results.is_empty(), "{results:?}");
 }
 
-/// Minimum length of a description, in characters.
+/// Minimum length of a field's description, in characters.
 const MIN_LENGTH: usize = 15;
 
 /// Returns the paths of the fields of a schema that have no description. `named` maps the name in a

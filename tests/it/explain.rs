@@ -844,7 +844,7 @@ async fn a_single_step_can_be_explained(app: App) {
             .issues(),
         ["stepId"]
     );
-    // A step that the caller cannot access is a 404.
+    // A request about a step that the caller cannot access gets a 404.
     let theirs = house.org.property(None, &[]).await;
     house
         .scopes(

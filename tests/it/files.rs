@@ -377,7 +377,7 @@ async fn file_storage_is_limited_per_stay_and_organization(app: App) {
     );
     assert_eq!(refused.issues(), ["file"]);
     wait_for_files(&app, 2).await;
-    // Deleting a file frees its space.
+    // Deleting a file makes room for another file within the storage limit of the stay.
     house
         .guest(
             Method::DELETE,
@@ -650,7 +650,7 @@ async fn files_belong_to_a_single_step_of_a_single_stay(app: App) {
                 .error(404);
         }
     }
-    // The files of refused requests are removed; the accepted files remain.
+    // The service removes the files of refused requests. The accepted files remain.
     wait_for_files(&app, 2).await;
     for number in 1..10_u8 {
         upload(

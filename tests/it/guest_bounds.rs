@@ -107,7 +107,7 @@ async fn a_guest_sends_at_most_200_messages(app: App) {
         .path(&format!("/reservations/{}/precheckin", house.stay));
     assert_eq!(app.platform().get(&path).await.data()["messages"], own);
 
-    // The page explains the refusal and still shows the typed text.
+    // The guest page explains the refusal and still shows the typed text.
     let (answer, html) = form(
         &app,
         &house.token,
@@ -267,7 +267,8 @@ async fn a_guest_saves_at_most_a_mebibyte_of_answers(app: App) {
     );
     let long = |kibibytes: usize| json!({ "note": "x".repeat(kibibytes << 10) });
     save(&app, &house.token, one, long(600)).await.data();
-    // The limit applies to the stored answers. Replaced answers do not count.
+    // The size limit applies to the answers that are stored now. Answers that were replaced do not
+    // count.
     save(&app, &house.token, one, long(700)).await.data();
     let refused = save(&app, &house.token, other, long(400)).await;
     assert_eq!(refused.issues(), ["answers"]);
@@ -283,7 +284,7 @@ async fn a_guest_saves_at_most_a_mebibyte_of_answers(app: App) {
         "nothing of it was saved"
     );
     save(&app, &house.token, other, long(300)).await.data();
-    // The limit counts bytes, not characters.
+    // The size limit of the answers counts bytes, not characters.
     let accented = json!({ "note": "é".repeat(200 << 10) });
     save(&app, &house.token, other, accented).await.error(400);
 
@@ -295,14 +296,14 @@ async fn a_guest_saves_at_most_a_mebibyte_of_answers(app: App) {
     )
     .await;
     assert_eq!(answer.status, 303, "{html}");
-    // A request without guests does not remove the saved guests. They still count towards the
-    // limit.
+    // A request without guests does not remove the saved guests. They still count towards the size
+    // limit of the answers.
     save(&app, &house.token, other, long(1000)).await.error(400);
     save(&app, &house.token, one, json!({ "note": null }))
         .await
         .data();
     save(&app, &house.token, other, long(1020)).await.data();
-    // No field is too long by itself; together they exceed the limit.
+    // No field is too long by itself; together they exceed the size limit of the answers.
     let name = "n".repeat(200);
     let fields: Vec<String> = (0..30)
         .map(|guest| format!("g.{guest}.firstName"))
@@ -366,7 +367,7 @@ async fn requests_are_limited_per_stay_and_minute(app: App) {
     save(&app, &house.token, step, json!({})).await.error(429);
     app.stay(&other, "").await.data();
 
-    // The page explains the refusal.
+    // The guest page explains the refusal.
     let page = ApiResponse::of(
         app.http
             .get(format!("{}/stay/{}?language=fr", app.base, house.token)),

@@ -504,8 +504,8 @@ async fn an_abandoned_cart_is_reported_once_for_each_change(app: App) {
     app.clock.advance(DAY);
     app.server.sweep_once().await;
     assert_eq!(changes(&house).await, ["cart_abandoned"; 2]);
-    // While the flag is off, the service reports no abandoned cart. When the flag is on again,
-    // it reports the cart that is still there.
+    // While `isCartAbandonmentEnabled` is false, the service reports no abandoned cart. When it is
+    // true again, it reports the cart that is still there.
     house
         .update_portal(house.portal, json!({ "isCartAbandonmentEnabled": false }))
         .await;

@@ -92,7 +92,8 @@ pub async fn listed(api: &Api, query: &str) -> String {
     nicknames(&api.get(&format!("/portal-manuals?{query}")).await.data()).join(" ")
 }
 
-/// Returns the entries of a text: language, text, and whether it is a machine translation.
+/// Returns for each entry of a text the language, the text, and whether the entry is a machine
+/// translation.
 pub async fn texts(api: &Api, translation: &Value) -> Value {
     let entries = api
         .get(&format!("/translations/{}/entries", id(translation)))

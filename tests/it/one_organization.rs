@@ -306,8 +306,8 @@ fn every_statement_is_bound_to_a_single_organization() {
     assert!(idle.is_empty(), "no statement begins so: {idle:?}");
 }
 
-/// Returns the name or alias of each table in a statement that is not bound to the organization
-/// `?1`.
+/// Returns the tables of a statement that are not bound to the organization `?1`, each by its name
+/// or alias.
 fn unbound(text: &str) -> Vec<String> {
     let mut blocks = vec![Block::default()];
     let mut open = vec![0];

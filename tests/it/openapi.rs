@@ -110,7 +110,8 @@ fn every_reference_has_a_target() {
     }
 }
 
-/// Checks that the document contains no construct that breaks generators of clients.
+/// Checks that the document contains no construct that breaks programs that generate clients from
+/// it.
 #[test]
 fn the_document_avoids_constructs_that_break_generators() {
     let is_schema = |value: &Value| value["type"].is_string() || value["type"].is_array();

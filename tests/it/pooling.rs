@@ -133,7 +133,7 @@ async fn pooled_connections_keep_no_session_settings() {
     );
 }
 
-/// Two nodes use the same pooler and its connections.
+/// Two nodes use the same pooler and share its connections to PostgreSQL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_nodes_share_a_pooler() {
     let Some(app) = App::behind_a_pooler(FEW, &MANY).await else {

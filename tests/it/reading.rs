@@ -188,7 +188,7 @@ async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool
     )
 }
 
-/// Times, each with the key of the expected reason.
+/// Times, each with the key of the reason that the service must report.
 type Times<'m> = &'m [(&'m str, &'m str)];
 
 /// Checks a manual's visibility against a table. Each row has rules, changed fields of the stay,

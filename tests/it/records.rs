@@ -213,8 +213,7 @@ async fn property_fields_are_validated_and_the_password_is_never_read(app: App) 
             "{path}"
         );
     }
-    // A password change counts as a change of the record, although no read returns the
-    // password.
+    // A change of the password changes `updatedAt`, although no read returns the password.
     app.clock.advance(Duration::from_secs(1));
     full["wifiPassword"] = json!("hunter3");
     org.put_record("property", id, full.clone()).await;

@@ -174,7 +174,7 @@ async fn steps_and_brandings_are_found_by_either_of_two_names(app: App) {
     ] {
         assert_eq!(results(&api, query).await, expected, "{query}");
     }
-    // The search ignores titles in other languages and deleted titles.
+    // The search ignores titles that are not in English, and deleted titles.
     let title =
         json!({ "data": { "displayTitle": "Votre caution", "displayTitleLanguage": "fr" } });
     api.patch(&format!("/precheck-steps/{step}"), title)
@@ -332,7 +332,7 @@ async fn the_best_match_comes_first(app: App) {
         names(&api, "casa azul").await,
         ["Casa Azul", "La casa azul 2", "Azul, casa"]
     );
-    // Equally good matches are ordered by length, then type, then name.
+    // Equally good matches are ordered by the length of their names, then by type, then by name.
     org.record("tag", json!({ "name": "Rojo a" })).await;
     flats(&org, &["Rojo c", "Rojo b", "Rojo"]).await;
     assert_eq!(

@@ -108,7 +108,8 @@ async fn a_locked_organization_gets_503_until_it_is_released() {
         (&"service_unavailable".into(), &"SERVICE_UNAVAILABLE".into())
     );
     assert!(response.header("retry-after").is_some());
-    // The limit of a wait is five seconds. The test adds half a second for a busy machine.
+    // A write waits for a lock for at most five seconds. The test adds half a second for a busy
+    // machine.
     assert!(
         started.elapsed() < std::time::Duration::from_millis(5_500),
         "{:?}",

@@ -236,8 +236,8 @@ async fn hosts_above_the_limit_reject_only_their_records(app: App) {
     )
     .await;
     assert_eq!(rejected(&data).into_keys().collect::<Vec<_>>(), [1]);
-    // One more record does not count towards the limit if its host is already a host of the
-    // organization.
+    // One more record does not count towards the limit of 1,000 hosts if its host is already a host
+    // of the organization.
     org.sync(json!([url(ids[2], "new.example")])).await.data();
     assert_eq!(count(&api, "/custom-urls").await, 1_001);
 }
@@ -487,8 +487,8 @@ async fn an_older_version_that_arrives_late_is_ignored(app: App) {
         send("later", json!("2026-11-21T10:00:00.001Z")).await,
         is("later", 0)
     );
-    // The service also compares the two versions if one sync contains the record twice, or if the
-    // record is deleted in one of the two versions.
+    // The service also compares versions within one sync that contains the record twice, and if one
+    // of the versions is a deletion.
     let gone =
         |version: &str| json!({ "kind": "tag", "id": tag, "isDeleted": true, "version": version });
     let data = org.sync(json!([gone("2026-11-21T09:00:00Z")])).await.data();

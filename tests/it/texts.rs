@@ -316,7 +316,8 @@ async fn an_english_category_title_stays_unique(app: App) {
         street,
         "nothing is saved"
     );
-    // The rule for English titles applies to entries in English of any region.
+    // The rule that no two categories have the same English title applies to entries in English of
+    // any region.
     assert_eq!(
         write(&api, &street["titleId"], "en-GB", "Arrival")
             .await

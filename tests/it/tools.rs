@@ -162,7 +162,7 @@ async fn only_known_origins_may_call_the_tools(app: App) {
             "{origin}"
         );
     }
-    // The service checks the origin before the credential.
+    // The service checks the `Origin` header before the credential.
     from_page(&app, &app.api("sk_nobody"), Some("https://evil.example"))
         .await
         .error(403);

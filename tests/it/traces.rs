@@ -222,7 +222,7 @@ async fn is_traced(database_url: &str) {
             .iter()
             .all(|span| time(span, "startTimeUnixNano") <= time(span, "endTimeUnixNano"))
     );
-    // The `traceparent` of the webhook names the webhook's span.
+    // The `traceparent` header of the webhook request contains the id of the webhook's span.
     let [webhook] = named(&spans, "webhook")[..] else {
         panic!("{spans:?}")
     };

@@ -762,8 +762,8 @@ async fn metrics_show_the_backlog_of_deliveries(app: App, receiver: Receiver) {
     );
 }
 
-/// Returns the reason why each subscription of an organization is disabled, in order of their
-/// creation. The reason of an active subscription is `None`.
+/// Returns for each subscription of an organization, in order of creation, the reason why the
+/// service disabled it. For an active subscription the reason is `None`.
 async fn reasons(org: &Org<'_>) -> Vec<Option<String>> {
     let id = org.id;
     let rows = org

@@ -25,7 +25,7 @@ const RETENTION: Duration = Duration::from_secs(168 * 3_600);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// Inserts a delivery into a log.
+    /// Inserts a delivery into the log of a subscription.
     LOG_DELIVERY = "insert into webhook_delivery
         (organization_id, id, subscription_id, status, next_attempt_at, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -262,7 +262,7 @@ async fn a_hundred_subscriptions_are_deleted_by_a_single_request(app: App, recei
     );
     api.send(Method::DELETE, &by_url, None).await.error(404);
     assert_eq!(api.get("/webhook-subscriptions").await.data(), json!([]));
-    // Deleted subscriptions do not count towards the limit of 100.
+    // Deleted subscriptions do not count towards the limit of 100 subscriptions.
     subscribe(&api, "task.created", &receiver.url).await;
     until_rows(&org, (1, 0)).await;
 }
