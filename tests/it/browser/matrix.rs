@@ -40,7 +40,8 @@ struct PageScene {
     name: String,
     /// Path below `/stay/`.
     path: String,
-    /// Whether the test first submits the form empty. The scene is then the page with the errors.
+    /// Whether the test first submits the form empty. The scene then shows the page with the
+    /// errors.
     is_refused: bool,
 }
 
