@@ -439,7 +439,7 @@ async fn changes_can_be_requested_only_for_shown_steps(app: App) {
     request_changes(api, *stay, &"é".repeat(2_000), &[step])
         .await
         .data();
-    // A cancelled stay shows no steps, so a request for changes to one of them is a 404.
+    // A cancelled stay shows no steps, so a request for changes to one of them gets a 404.
     house.submit().await.data();
     house
         .org
@@ -529,8 +529,8 @@ async fn reviews_show_the_texts_of_questions_and_options(app: App) {
         (&steps[0]["title"], &steps[0]["answers"]),
         (&json!("Your arrival"), &given)
     );
-    // The details also list answers to steps that no longer apply to the stay. These answers
-    // come last.
+    // The details of a submission also list answers to steps that no longer apply to the stay.
+    // These answers come last.
     let details = house.step("your_details", json!({})).await;
     house
         .update(survey.step, json!({ "isActive": false }))
