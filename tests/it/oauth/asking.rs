@@ -135,8 +135,8 @@ async fn other_errors_return_to_the_app_with_state_and_issuer(app: App) {
         );
         query(&there, "state")
     };
-    // The platform's apps are trusted, so the endpoint redirects errors to them even without a
-    // sign-in.
+    // The platform's apps are trusted, so the authorization endpoint redirects errors to them even
+    // without a sign-in.
     for browser in [&scene.browser, &stranger] {
         for (name, value, error) in [
             ("response_type", "", "invalid_request"),
@@ -203,8 +203,8 @@ async fn a_visitor_signs_in_and_returns_to_the_request(app: App) {
         .collect();
     let return_to = sent[0].1.clone();
     assert_eq!(return_to, format!("/oauth/authorize?{query_}"));
-    // The endpoint also accepts the parameters in a POST. It redirects to the same sign-in
-    // address as for a GET.
+    // The authorization endpoint also accepts its parameters in a POST. It redirects to the same
+    // sign-in address as for a GET.
     let fields = scene.ask();
     let by_form = stranger
         .post(

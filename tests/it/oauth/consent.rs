@@ -162,8 +162,8 @@ async fn only_the_members_own_form_grants_consent(app: App) {
     }
     let twice = [right.clone(), vec![("form".into(), foreign)]].concat();
     assert_eq!(send(&scene.browser, &twice).await.status, 403);
-    // A browser without the session cookie has no signed-in member, so the form redirects to
-    // the sign-in.
+    // A browser without the session cookie has no signed-in member, so the form redirects to the
+    // sign-in page.
     let response = send(&Browser::new(&app), &right).await;
     assert!(
         response

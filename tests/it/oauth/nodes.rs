@@ -66,7 +66,7 @@ async fn a_code_of_a_node_is_exchanged_once_on_the_other_node() {
     }
 }
 
-/// Two processes of one assistant refresh the same grant every 15 seconds, each at another node.
+/// Two processes of one assistant refresh the same grant every 15 seconds, each at its own node.
 /// The two processes send their requests at the same time or some seconds apart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_refreshers_on_two_nodes_keep_their_grant_for_ten_minutes() {

@@ -126,8 +126,8 @@ async fn two_processes_of_one_assistant_keep_their_grant_for_days(app: App) {
     let first = scene.tokens(&scene.ask_for_api()).await;
     let (mut one, mut other) = (first.clone(), first);
     for round in 0..48_u64 {
-        // Both processes refresh shortly before their access token expires, some seconds apart,
-        // in either order.
+        // Both processes of the assistant refresh shortly before their access token expires, some
+        // seconds apart, in either order.
         app.clock.advance(Duration::from_secs(3_540));
         let [early, late] = if round % 2 == 0 {
             [&mut one, &mut other]

@@ -174,8 +174,8 @@ pub fn guarded(response: &ApiResponse, directives: &[&str]) -> (String, Vec<Stri
         assert_eq!(response.header(name), Some(value), "{name}");
     }
     let policy = response.header("content-security-policy").unwrap();
-    // The consent form redirects to the app, and the app may redirect to any address. The policy
-    // therefore does not restrict the addresses to which that form may be sent.
+    // The consent form redirects to the app, and the app may redirect to any address. The content
+    // security policy therefore does not restrict the addresses to which that form may be sent.
     let asks_for_an_app = html.contains("/oauth/consent\"");
     assert_eq!(
         policy.contains("form-action 'self'"),
