@@ -32,8 +32,8 @@ struct ReceivedPush {
     body: String,
 }
 
-/// A stand-in for Apple's push service. It accepts only HTTP/2, and only client certificates of the
-/// authority.
+/// A stand-in for Apple's push service. It accepts only HTTP/2, and only client certificates that a
+/// [`WalletAuthority`] issued.
 #[derive(Clone)]
 struct PushService {
     port: u16,
@@ -110,7 +110,7 @@ impl PushService {
     }
 }
 
-/// Returns a TLS configuration that requires a client certificate of the authority.
+/// Returns a TLS configuration that requires a client certificate that `authority` issued.
 fn config(authority: &WalletAuthority) -> ServerConfig {
     let key = KeyPair::generate().unwrap();
     let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
