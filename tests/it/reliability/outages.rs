@@ -233,7 +233,7 @@ async fn send_requests(
 }
 
 /// Sets the proxy to the mode `closed` under load. Checks that the server answers with 503 in time,
-/// and that it recovers when the proxy is open again.
+/// and that it recovers when the proxy passes bytes on again.
 async fn assert_outage_survived(closed: ProxyMode, clients: usize) {
     let Some(database_url) = fresh_postgres().await else {
         return;
