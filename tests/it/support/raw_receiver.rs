@@ -142,8 +142,8 @@ async fn attend(mut stream: TcpStream, acceptor: TlsAcceptor, act: &Act, seen: &
     match act {
         Act::Mute => wait_for_the_end(&mut stream).await,
         Act::Plain(text) => {
-            // A TLS client first sends its first handshake message. The receiver ignores that
-            // message and answers without TLS.
+            // A TLS client begins with a handshake message. The receiver ignores that message and
+            // answers without TLS.
             let mut chunk = [0; 64];
             if stream.read(&mut chunk).await.is_ok_and(|count| count > 0)
                 && stream.write_all(text.as_bytes()).await.is_ok()
