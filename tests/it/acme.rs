@@ -65,7 +65,8 @@ impl Machine {
         Node::start(&self.database(), &flags)
     }
 
-    /// Returns the files that contain secrets: the account key and the certificate's key.
+    /// Returns the files that contain secrets: the key of the ACME account and the key of the
+    /// certificate.
     fn secrets(&self) -> Vec<PathBuf> {
         let folder = self.directory.path().join("t.db.acme");
         let authority = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap();

@@ -39,8 +39,8 @@ const UNAUDITED: [&str; 7] = [
 /// has these names.
 const WITHOUT_OPERATION: [&str; 4] = ["allowApp", "revokeToken", "signIn", "signOut"];
 
-/// Operations that need a device connector. The tests in `devices` check the audit entries of these
-/// operations.
+/// Operations that need a device connector. The tests in `devices.rs` check the audit entries of
+/// these operations.
 const DEVICE_OPERATIONS: [&str; 4] = [
     "lockDevice",
     "setDeviceMode",

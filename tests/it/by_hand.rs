@@ -181,8 +181,8 @@ async fn the_platform_takes_over_records_and_its_records_are_read_only(app: App)
     put(&api, json!([record("property", mine, &flat("Again"))]))
         .await
         .error(409);
-    // A member created the group by hand. A record of the platform refers to the group, so no
-    // member can delete it.
+    // A member created the property group by hand. A record of the platform refers to the group, so
+    // no member can delete it.
     let own = new_id();
     put(
         &api,

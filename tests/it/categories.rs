@@ -65,8 +65,8 @@ async fn titles(api: &Api, query: &str) -> String {
         .join(" ")
 }
 
-/// Returns the title and position of each category, sorted by title. The list may return categories
-/// of equal position in any order.
+/// Returns the title and position of each category, sorted by title. The list of categories may
+/// return categories of equal position in any order.
 async fn numbered(api: &Api) -> Vec<String> {
     let rows = list(api).await;
     let numbers: Vec<i64> = rows

@@ -24,8 +24,8 @@ async fn fresh_postgres() -> Option<String> {
         .unwrap()
 }
 
-/// Starts a node that reaches its database through a [`MiddleBox`] and has connections in its pool.
-/// Returns the proxy, the node and an API client.
+/// Starts a node that reaches its database through the proxy [`MiddleBox`] and has connections in
+/// its pool. Returns the proxy, the node and an API client.
 async fn behind_proxy() -> Option<(MiddleBox, Node, Api)> {
     let middle_box = MiddleBox::in_front_of(&fresh_postgres().await?).await;
     let node = Node::start(&middle_box.database_url, &[]);

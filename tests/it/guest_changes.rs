@@ -120,8 +120,8 @@ async fn guest_changes_are_listed_in_order(app: App) {
         page(&app, org, &format!("?after={after}")).await.data(),
         json!({ "items": [], "next": after })
     );
-    // Another organization has its own list and its own cursors. The changes of a deleted stay
-    // remain in the list.
+    // Another organization has its own list of guest changes and its own cursors. The changes of a
+    // deleted stay remain in the list.
     let other = House::build(&app).await;
     other.say("Hello").await.data();
     assert_eq!(
@@ -254,8 +254,8 @@ async fn old_guest_changes_are_swept_in_batches(app: App) {
     assert_eq!(page(&app, org, "").await.data()["next"], 1200);
 }
 
-/// Guests write through two nodes while a reader follows the list. The reader gets every change
-/// once, in order.
+/// Guests write through two nodes while a reader polls the list of guest changes. The reader gets
+/// every change once, in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_sees_every_change_once_while_two_nodes_write() {
     const STAYS: usize = 8;

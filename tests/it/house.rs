@@ -142,8 +142,8 @@ fn named(code: &str) -> Vec<String> {
     named
 }
 
-/// Returns the imports in the files below a folder that lead to a higher layer or to another module
-/// of the same layer.
+/// Searches the files below a folder for imports. Returns the imports that lead to a higher layer
+/// or to another module of the same layer.
 fn upward_imports(root: &Path, layers: &[&[&str]]) -> Vec<String> {
     let layer: BTreeMap<&str, usize> = layers
         .iter()

@@ -1,5 +1,5 @@
-//! Tests of rules on the merged step, and of platform records that a step refers to (rules:
-//! steps#activation; steps#identity-checks; steps#deposit).
+//! Tests of rules that apply to a step after an update is merged into it, and of platform records
+//! that a step refers to (rules: steps#activation; steps#identity-checks; steps#deposit).
 
 use serde_json::{Value, json};
 use uuid::Uuid;

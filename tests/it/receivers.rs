@@ -481,8 +481,9 @@ async fn a_request_on_a_connection_that_the_receiver_had_closed_is_sent_again_at
     let org = app.org().await;
     let api = org.key().await;
     let then = |act| Act::Once(answer("200 OK"), Box::new(act));
-    // An incomplete response is a failed attempt, because the receiver may have processed the
-    // request.
+    // If the connection closes before the first byte of a response, the service repeats the request
+    // within the same attempt. An incomplete response is a failed attempt, because the receiver may
+    // have processed the request. Each case has the expected number of attempts.
     let cases = [
         (then(Act::SayAndClose(String::new())), 1),
         (then(Act::SayAndReset(String::new())), 1),

@@ -15,7 +15,8 @@ use crate::support::node::Node;
 use crate::support::standby::Standby;
 use crate::support::{Api, new_id, postgres, reservation};
 
-/// A primary and its replica, a proxy in front of the replica, and a node that uses both.
+/// A primary and its replica, a proxy in front of the replica, and a node that uses the primary and
+/// the replica.
 struct ReplicaPair {
     standby: Standby,
     proxy: MiddleBox,

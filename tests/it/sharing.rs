@@ -580,8 +580,9 @@ async fn a_lookup_sees_every_commit_before_its_request() {
 }
 
 /// Counts the round trips between a node and PostgreSQL for one write. Authentication, the recorded
-/// response, the lock, each read of the operation, and the commit need one round trip each. A
-/// deferred statement needs no round trip, because it is sent with the next statement.
+/// response, the lock of the organization, each read of the operation, and the commit need one
+/// round trip each. A deferred statement needs no round trip, because it is sent with the next
+/// statement.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_takes_few_round_trips_to_the_server() {
     let Some(url) = tokio::task::spawn_blocking(postgres::fresh_database)

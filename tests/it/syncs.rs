@@ -212,7 +212,7 @@ async fn hosts_above_the_limit_reject_only_their_records(app: App) {
     assert_eq!(rejected(&data), paths);
     assert_eq!(count(&api, "/custom-urls").await, 1_000);
     // An organization may have 1,000 hosts. In a sync that does not skip invalid records, a deleted
-    // or changed host makes room for another one, even if the deletion is a later record.
+    // or changed host makes room for another host, even if the deletion is a later record.
     assert_eq!(
         org.sync(json!([url(ids[1_000], "new.example")]))
             .await

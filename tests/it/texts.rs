@@ -212,7 +212,7 @@ async fn a_linked_text_must_fit_the_length_of_the_field(app: App) {
         ["data.titleId"]
     );
     // `titles[1]` is too long for a title, but not for `guestDescriptionMlTextId`. The service also
-    // accepts the same update again, which changes no link.
+    // accepts a repetition of the update, because a repetition changes no link.
     let subtitle =
         json!({ "displayTitleMlTextId": titles[0], "guestDescriptionMlTextId": titles[1] });
     change(&api, &step, subtitle.clone()).await.data();

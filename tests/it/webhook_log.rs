@@ -604,8 +604,9 @@ async fn both_secrets_sign_until_the_grace_period_ends(app: App, receiver: Recei
             .map(|secret| signature(secret.as_str().unwrap(), id, timestamp, &delivery.raw))
             .collect();
         assert_eq!(delivery.header("webhook-signature"), expected.join(" "));
-        // When the clock passes the lease of a delivery, the service would send the delivery
-        // again if its outcome were not recorded. The test therefore waits for the outcome.
+        // If the outcome of a delivery is not recorded when the lease of the delivery ends, the
+        // service sends the delivery again. Later steps move the clock past the lease, so the test
+        // waits for the outcome first.
         until_read(&api, &path(&subscription, "/deliveries"), |log| {
             statuses(log).iter().all(|status| *status == "delivered")
         })
