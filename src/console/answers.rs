@@ -56,8 +56,9 @@ pub async fn waivers<'a>(
         .collect()
 }
 
-/// Returns the answers as lines, and whether the page omits some of them. The label of an answer to
-/// a question is the question's text. Any other value has the label of its field.
+/// Returns the answers of a step as lines for the submission's page, and whether there are more
+/// answers than the page shows. An answer to a question has the question's text as its label; an
+/// answer of another step has the label of its field.
 pub fn answer_lines(
     request: &ConsoleRequest,
     answers: &Value,

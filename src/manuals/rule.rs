@@ -170,8 +170,8 @@ impl Window {
     }
 }
 
-/// Returns whether all seasons of a manual's rules have ended, so that no guest who arrives `today`
-/// or later sees the manual.
+/// Returns whether a manual has a seasonal rule whose seasons have all ended. A guest sees a manual
+/// only if all its rules match, so no guest who arrives `today` or later sees this manual.
 #[must_use]
 pub fn seasons_are_over(rules: &[VisibilityRule], today: Date) -> bool {
     rules.iter().any(|rule| match rule {

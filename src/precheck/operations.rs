@@ -523,8 +523,8 @@ fn title_language(language: Option<&str>) -> String {
     }
 }
 
-/// Writes the text of the heading (rules: steps#titles, 5). If the request names no language, the
-/// text is English, and is translated again into all other languages.
+/// Writes the step's title (rules: steps#titles, 5). If the request names no language, the title is
+/// English, and the other languages are translated from it again.
 fn write_title(
     context: &mut Context<'_, '_>,
     step: &mut Step,

@@ -27,7 +27,8 @@ pub enum PricingBasis {
     PerStay,
 }
 
-/// The way in which an agreement is signed.
+/// The way in which a guest accepts an agreement: a text of the step (`template`, `text`), or a
+/// signature through the first (`esign_a`) or the second provider (`esign_b`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgreementType {

@@ -1,5 +1,5 @@
-//! An HTTPS site on loopback that serves the documents of clients. Each test sets the pages of the
-//! site.
+//! An HTTPS site on loopback that serves metadata documents of OAuth clients. Each test sets the
+//! documents.
 
 use std::collections::HashMap;
 use std::future::ready;

@@ -1,4 +1,5 @@
-//! Validation of an input: by its schema, by the organization's country and by network calls.
+//! Validation of an input: by its schema, by the rules of the organization's country for phone
+//! numbers, and by network calls such as the lookup of a webhook's host name.
 
 use jiff::Timestamp;
 use serde_json::Value;

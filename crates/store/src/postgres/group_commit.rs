@@ -3,8 +3,8 @@
 //! lock.
 //!
 //! Each write runs in a savepoint, so a failed write is rolled back alone. No caller gets a result
-//! before the commit. The transaction ends at the earliest deadline of its writes. A write with a
-//! longer limit than ordinary work has a transaction to itself.
+//! before the commit. The transaction is rolled back if it has not ended at the earliest deadline of its
+//! writes. A write whose time limit is longer than that of ordinary work has a transaction to itself.
 
 use std::sync::Arc;
 use std::time::Duration;

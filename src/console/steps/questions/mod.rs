@@ -34,7 +34,7 @@ const FEW: usize = 12;
 /// Maximum length of a short title, in characters.
 const BRIEF: usize = 60;
 /// Maximum number of questions that one notice describes.
-const SHORT_TEXT: usize = 30;
+const MAX_DESCRIBED: usize = 30;
 /// Limits of a short description of a question: the number of characters of each text, and the
 /// number of options.
 const SHORT: (usize, usize) = (2 * BRIEF, 10);
@@ -236,7 +236,7 @@ impl QuestionsView {
         let reported = known
             .iter()
             .filter(is_told)
-            .take(SHORT_TEXT)
+            .take(MAX_DESCRIBED)
             .map(|stored| describe(request, stored, known, SHORT));
         self.theirs = Some(reported.collect());
         self.questions = merged(&self.base, &self.questions, known);
@@ -258,7 +258,7 @@ impl QuestionsView {
         let named = |(text, questions, numbers): (&str, &[EditedQuestion], Vec<usize>)| {
             let names = numbers
                 .iter()
-                .take(SHORT_TEXT)
+                .take(MAX_DESCRIBED)
                 .map(|number| name_of(request, &questions[*number], *number));
             let names = names
                 .map(|name| fill(words.quoted, &[("text", &name)]))
