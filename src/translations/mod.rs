@@ -316,9 +316,10 @@ fn delete_entry(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Resu
     context.execute_deferred(&TOUCH, values![id, now])
 }
 
-/// Returns the languages into which an English text is translated: a selection from the
-/// organization's languages and the languages in which the text has a version. `others` decides
-/// which of them are left out.
+/// Returns the languages into which the English version of a text is translated. The candidates are
+/// the languages other than English that the organization has, or in which the text has a version.
+/// `Replace` returns all candidates, `Renew` leaves out those with a version written by hand, and
+/// `Keep` returns none.
 fn to_translate(
     languages: &[String],
     entries: &[TranslationEntry],

@@ -245,7 +245,8 @@ pub(super) fn claim(
     }
 }
 
-/// Claims this job, unless another node has claimed it or its text has no English version.
+/// Claims this job. Returns `None` if another node has claimed it. If its text has no English
+/// version, deletes the job and returns `None`.
 fn claim_one(
     tx: &mut Transaction<'_>,
     job: Job,

@@ -50,9 +50,10 @@ type Pool = legacy::Client<Connector, Full<Bytes>>;
 /// Sends requests. A request uses an open connection if there is one. A request that is sent a
 /// second time always uses a new connection.
 pub(super) struct Client {
-    /// Sends a request for the first time, over an open connection if there is one.
+    /// The pool for the first attempt of a request. It reuses an open connection if there is one.
     pool: Pool,
-    /// Sends a request for the second time, always over a new connection.
+    /// The pool for the second attempt of a request. It keeps no idle connection, so each request
+    /// opens a new one.
     fresh: Pool,
 }
 

@@ -295,8 +295,8 @@ impl Limiter {
         }
     }
 
-    /// Waits until another search is worthwhile: several wanted permits are free, or `LINGER` has
-    /// passed since a wanted permit became free.
+    /// Waits until another search for due deliveries is worthwhile: until several wanted permits
+    /// are free, or `LINGER` has passed since a wanted permit became free.
     pub(super) async fn until_free(&self) {
         self.0.any_free.notified().await;
         tokio::select! {

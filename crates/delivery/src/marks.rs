@@ -14,7 +14,9 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tower::Service;
 
-/// The facts that are recorded about one connection.
+/// The marks of one connection to a receiver ([`State`]): whether the receiver has answered on it,
+/// whether bytes have arrived since the last send, and whether it uses HTTP/2. Clones share the
+/// same marks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ConnectionMarks(Arc<State>);
 

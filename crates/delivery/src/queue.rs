@@ -31,7 +31,8 @@ use super::dependencies::Dependencies;
 const TIDY_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of rows that one run of `tidy` corrects.
 const TIDY_LIMIT: i64 = 256;
-/// The number of runs of `tidy` from one run of `fill` to the next. The runs take ten minutes.
+/// Number of runs of `tidy` for each run of `fill`. With [`TIDY_INTERVAL`] between two runs of
+/// `tidy`, `fill` runs every ten minutes.
 const RUNS_BETWEEN_FILLS: u32 = 120;
 
 store::statements! {
@@ -52,7 +53,7 @@ store::statements! {
             from webhook_subscription s where s.organization_id = ?1 and s.deleted_at is null
         union all select min(leased_until) as first from webhook_delivery where organization_id = ?1
         and leased_until is not null) as firsts";
-    /// Sets the time in the row of an organization to a later time.
+    /// Sets the due time in an organization's row to a later time.
     POSTPONE = "update webhook_due set due_at = ?2 where organization_id = ?1";
     /// Removes the row of an organization that has no pending delivery.
     REMOVE = "delete from webhook_due where organization_id = ?1";

@@ -107,8 +107,8 @@ pub enum Fit {
     /// A version in another language that the reader can read, such as Bokmål for Nynorsk. The
     /// value is the rank of the version's fit to that other language.
     Sibling(usize),
-    /// English, for a reader of a language other than English. The value is the rank of the
-    /// version's fit to `en`.
+    /// A version in English, for a reader of another language. The value says how well the version
+    /// fits a request for `en`; the lowest value fits best.
     English(usize),
     /// Neither the requested language nor English.
     Other,
