@@ -483,8 +483,8 @@ fn open_upload_storage(
     let Some(path) = location.with_suffix(".uploads") else {
         return Ok((None, "none, set --uploads-url".to_owned()));
     };
-    // This storage is the default, and no flag names it. So if it cannot be opened, the server
-    // starts without it.
+    // The directory beside the SQLite database is only the default, and no flag names it. So if it
+    // cannot be opened, the server starts without storage for files of guests.
     let files = Files::in_directory(&path).inspect_err(|error| {
         tracing::warn!(
             directory = %path.display(),

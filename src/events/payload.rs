@@ -41,8 +41,8 @@ struct Ping {
     subscription_id: Uuid,
 }
 
-/// The records that deliveries are about, by kind and id. Omits records that the credential cannot
-/// access.
+/// The records that deliveries are about, by kind and id. A record that cannot be decoded has an
+/// error as its value. A record that the credential cannot access has no entry.
 type PayloadRecords = HashMap<(RecordKind, Uuid), Result<Record>>;
 
 impl SubscriptionOwner for Payloads {

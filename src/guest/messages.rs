@@ -75,9 +75,9 @@ fn example() -> Value {
 /// If the stay has a message with the same idempotency key `key`, that message is returned and
 /// nothing is stored. So a form that is sent twice creates one message.
 ///
-/// The timestamps of a stay's messages differ by at least 1 ms and rise in the order in which any
-/// nodes store the messages. So a reader who continues after the last message that he has read
-/// misses none.
+/// The timestamps of a stay's messages differ by at least 1 ms. They rise in the order in which the
+/// messages are stored, even if different nodes store them. So a reader who continues after the
+/// last message that they have read misses none.
 pub(super) fn send(
     context: &mut Context<'_, '_>,
     stay: &Stay,

@@ -82,8 +82,8 @@ impl<'t> Tag<'t> {
         is_in(VERBATIM, &self.name)
     }
 
-    /// Returns whether the text after the tag contains the end tag, or the element needs no end
-    /// tag.
+    /// Returns false for a start tag of an element in [`SHORT`] if the text after the tag does not
+    /// contain the end tag. Returns true for every other tag.
     pub fn is_closed(&self, after_tag: &str) -> bool {
         !is_in(SHORT, &self.name)
             || self.is_end

@@ -17,7 +17,7 @@ use crate::guest::is_reached;
 #[derive(Debug, Clone, Default)]
 pub struct PageRefusal {
     pub status: u16,
-    /// The `details.key` of the error, which names the reason of the refusal, such as `stay_over`.
+    /// The `details.key` of the error, which names the reason of the refusal, such as `stay.over`.
     pub key: Option<String>,
     /// Whether the operation refused the request because a limit, such as the number of messages of
     /// the stay, is reached.

@@ -401,7 +401,8 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte))
 }
 
-/// Returns whether a character cannot be part of a token. Tokens are base64url text.
+/// Returns whether a character is punctuation that can follow a link in a sentence. The characters
+/// of a stay's token, which is base64url text, are not punctuation.
 fn ends_sentence(letter: char) -> bool {
     !letter.is_alphanumeric() && !matches!(letter, '-' | '_')
 }

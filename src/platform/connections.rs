@@ -212,7 +212,8 @@ impl AppConnection {
         if !context.try_lock(self.lock())? {
             return Err(changes_elsewhere());
         }
-        // Deletes grants first, because the deletion of a grant also deletes its tokens.
+        // The deletion of a grant also deletes its tokens. So the grants are deleted first, and the
+        // second query then finds only tokens without a grant.
         for (rows, delete) in [
             (&GRANTS_ELSEWHERE, &DELETE_GRANT_ELSEWHERE),
             (&TOKENS_ELSEWHERE, &DELETE_TOKEN_ELSEWHERE),

@@ -1,5 +1,6 @@
 //! The platform interface: organizations, their credentials, and the synchronization of records.
-//! Also operations of members on API keys, records and the audit log.
+//! The module also contains the operations on API keys, records and the audit log that members
+//! call.
 //!
 //! Start with `sync.rs`, which receives records, and `batch.rs`, which applies them. The operations
 //! on API keys and members are in `credentials.rs`, and those on access tokens of OAuth apps in

@@ -290,7 +290,8 @@ impl Creatable for PortalFields {
 
 impl PortalFields {
     /// Checks the rules about the fields of a new portal. `wrong` names the fields that already
-    /// have an issue. If the missing phone number is among these fields, it gets no second issue.
+    /// have an issue. If the way of contact lacks its phone number, and the field of that number is
+    /// in `wrong`, reports no second issue.
     #[must_use]
     pub fn rules(self, wrong: &[&str]) -> Findings {
         let mut portal = Portal::default();

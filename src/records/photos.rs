@@ -42,8 +42,8 @@ store::statements! {
         where r.organization_id = ?1 and r.kind = ?2 and r.id = ?3 and o.erased_at is null";
 }
 
-/// Base URL of the photos, without a trailing slash. A review names each photo by a key; this URL
-/// is used for keys that are not URLs themselves.
+/// Base URL of the photos of reviews, without a trailing slash. A review names each photo by a key.
+/// The photo's URL is this URL followed by the key, unless the key is a URL itself.
 #[derive(Debug, Clone)]
 pub struct FilesUrl(pub String);
 

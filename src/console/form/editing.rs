@@ -106,9 +106,9 @@ fn shown_specs(
         .collect())
 }
 
-/// Adds two facts to a field that its schema does not state. They are the known names, and whether
-/// the form can show the value although the read operation omits it, because `base` has it. `base`
-/// has the values of the resource.
+/// Completes a field with facts that its schema does not state: the known names from the layout,
+/// and whether the form can show the stored value. `base` has the values of the resource. It can
+/// contain a value that the read operation omits, and the form can then show that value.
 fn laid_out(
     request: &ConsoleRequest,
     mut spec: FieldSpec,

@@ -39,7 +39,8 @@ const MAX_DESCRIBED: usize = 30;
 /// number of options.
 const SHORT: (usize, usize) = (2 * BRIEF, 10);
 /// Limits of a complete description of a question: the number of characters of each text, and the
-/// number of options. The member reads it to choose between two versions.
+/// number of options. The page shows this description to a member who has to choose between two
+/// versions of the question.
 const WHOLE: (usize, usize) = (6_000, 100);
 
 /// An option of an earlier question that the member can select as a condition.
