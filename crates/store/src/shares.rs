@@ -1,4 +1,4 @@
-//! Limits the number of connections that one share uses.
+//! Limits the number of database connections that the work of one share uses at the same time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -71,12 +71,13 @@ impl MaxWork {
         }
     }
 
-    /// Returns the maxima of all transactions and resets them.
+    /// Returns the highest number of statements, of rows and of instructions of any transaction
+    /// since the last call. Resets all three numbers to 0.
     pub(crate) fn take(&self) -> WorkCount {
         self.all.take()
     }
 
-    /// Returns the maxima of the transactions on behalf of a share and resets them.
+    /// Does the same as [`MaxWork::take`], but only for transactions on behalf of a share.
     pub(crate) fn take_of_shares(&self) -> WorkCount {
         self.of_shares.take()
     }

@@ -75,9 +75,10 @@ pub fn differences(english: &TextFile, file: &TextFile) -> Vec<String> {
     problems
 }
 
-/// Returns the problems of files of labels: labels and hints that only some languages have,
-/// placeholders, and unknown attributes. English may lack a label or a hint: a label can be derived
-/// from the field's name, and a hint from the schema's description.
+/// Returns the problems of label files. A language other than English must have each label that any
+/// language has, and each hint that another of these languages has. English may lack a label or a
+/// hint: a label can be derived from the field's name, and a hint from the schema's description. No
+/// label or hint may have a placeholder, and the only permitted attribute is `.hint`.
 pub fn missing_labels(files: &[&TextFile]) -> Vec<String> {
     let others = || files.iter().filter(|file| file.language != "en");
     let ids: BTreeSet<&String> = files.iter().flat_map(|file| file.texts.keys()).collect();

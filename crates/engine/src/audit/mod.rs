@@ -182,7 +182,8 @@ impl AuditedObject {
         Ok(self)
     }
 
-    /// Adds lists whose added and removed items are recorded.
+    /// Adds unordered lists. The entry records only the items that the operation adds to a list or
+    /// removes from it.
     pub fn with_lists(mut self, lists: &impl Serialize) -> Result<Self> {
         self.sets.append(&mut object(lists)?);
         Ok(self)

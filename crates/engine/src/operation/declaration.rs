@@ -188,7 +188,7 @@ impl Declaration {
     /// Adds rules that JSON Schema cannot express, on one field or on several fields together. The
     /// rules are pure functions. They run even if the schema finds issues, so that the client
     /// receives all issues at once. Their arguments are the input without the failing fields, and
-    /// the names of those fields, about which the rules must not report anything.
+    /// the names of those fields. The rules must not report a second issue about a failing field.
     #[must_use]
     pub fn rules<I: DeserializeOwned>(
         mut self,

@@ -147,8 +147,8 @@ struct CachedCaller {
 }
 
 impl Keys {
-    /// Returns the callers of tokens. Reuses a cached key if the revisions of its organization have
-    /// not changed.
+    /// Returns the callers of tokens. For an API key in the cache, reuses the cached caller if the
+    /// revisions of its organization have not changed.
     fn find(
         &self,
         tx: &mut Transaction<'_>,

@@ -127,8 +127,8 @@ async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -
             Some((status, body)) => key.record(context, status, &body),
             None => key.release(context),
         });
-        // The command was not carried out, so the client may send it again even if recording
-        // failed.
+        // The other service did not carry out the command. The client may therefore send the
+        // command again, even if this node could not record the refusal or release the key.
         if let Err(failure) = recording.await {
             log_failure(&failure, operation.id, request_id);
         }

@@ -66,9 +66,9 @@ pub(super) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// Returns the idempotency key of a request, or `None` if the operation does not use keys. Only
-    /// POST operations of the public interface use keys. Returns 400 for a key that is blank, too
-    /// long, repeated or not text.
+    /// Returns the idempotency key of a request. Returns `None` if the request has no key, or if it
+    /// does not use keys: only POST operations of the public interface use keys, and tool calls do
+    /// not. Returns 400 for a key that is blank, too long, repeated or not text.
     pub(super) fn of(operation: &Operation, request: &Head, owner: Owner) -> Result<Option<Self>> {
         if operation.method != http::Method::POST
             || operation.surface != Surface::Public

@@ -470,8 +470,8 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     // transaction may be open. The caller must therefore be known before the transaction begins.
     let is_shared = is_public && service.limits.are_shared();
     let is_write = operation.effect == Effect::Write;
-    // On a database server, look-ups of several callers share a query. If the response is cached,
-    // no other query is needed.
+    // On PostgreSQL, one query looks up the callers of several waiting requests. If the response is
+    // then found in the cache, the request needs no other query.
     let is_batched = !service.store.is_only_process() && authenticate::is_plain(operation, head);
     let is_cached = is_batched && operation.cached.is_some() && !head.is_tool_call;
     // A replica may answer only if it has the revisions that the look-up of the caller returns.

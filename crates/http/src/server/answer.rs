@@ -28,7 +28,8 @@ use engine::pipeline::Receiving;
 use engine::pipeline::{OutboundBuffer, OutboundReservation};
 
 tokio::task_local! {
-    /// The progress of the responses on the HTTP/2 stream that this task runs.
+    /// The progress of the responses on one HTTP/2 stream. It is set only in the task that runs
+    /// this stream.
     static STREAM: Arc<ProgressTracker>;
 }
 

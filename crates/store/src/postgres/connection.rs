@@ -244,7 +244,8 @@ impl Connection {
         self.link.ask(Instant::now() + ANSWER_LIMIT, send)
     }
 
-    /// Returns an error after the deadline of the work, because the caller has then got a timeout.
+    /// Fails if the deadline of the work has passed. The caller has got a timeout by then, so the
+    /// work must be rolled back.
     pub(super) fn assert_in_time(&self) -> Result<()> {
         if Instant::now() < self.deadline {
             Ok(())
@@ -530,14 +531,15 @@ impl Connection {
         self.exchange(vec![Message::Many(statement, rows)])
     }
 
-    /// Tries to take a lock until the end of the transaction. Returns whether the lock was free.
+    /// Tries to take a lock, which then lasts until the end of the transaction. Returns false if
+    /// another transaction has the lock.
     pub(crate) fn try_lock(&mut self, key: i64) -> Result<bool> {
         let rows = self.rows(&TRY_LOCK, &[key.into()])?;
         is_locked(&rows)
     }
 
-    /// Tries to take a lock until the end of the transaction, and runs a query after it, in one
-    /// round trip. Returns `None` if another transaction has the lock.
+    /// Tries to take a lock, which then lasts until the end of the transaction, and runs a query in
+    /// the same round trip. Returns `None` if another transaction has the lock.
     pub(crate) fn rows_under_lock(
         &mut self,
         key: i64,

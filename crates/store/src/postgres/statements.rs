@@ -20,7 +20,8 @@ use crate::statement::Statement;
 pub(super) enum ReadyStatement {
     /// A statement that is prepared on this connection.
     Prepared(tokio_postgres::Statement),
-    /// A text that is sent each time together with the types of its parameters.
+    /// A statement that is not prepared. Its text is sent on every use, together with the types of
+    /// its parameters.
     Typed(Arc<TypedText>),
 }
 
