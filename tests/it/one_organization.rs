@@ -348,8 +348,9 @@ fn unbound(text: &str) -> Vec<String> {
                 blocks[inner]
                     .tables
                     .push((at(1).to_owned(), goes_by.to_owned()));
-                // An insert binds its table if it sets `organization_id` to `?1`, or if its query
-                // selects the id of an organization first.
+                // An insert is limited to one organization if it sets `organization_id` to `?1`, or
+                // if it inserts the rows of a query whose first column is the id of an
+                // organization.
                 if word == "into" {
                     let values = text.split_once(" values (").is_some_and(|(head, values)| {
                         head.contains(&format!("{} (", at(1)))

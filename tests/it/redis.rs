@@ -40,7 +40,8 @@ async fn get(node: &Node, token: &str) -> ApiResponse {
     node.api(token).get("/portals").await
 }
 
-/// Returns the number of requests that a node counted without Redis.
+/// Returns the number of requests that a node counted for the rate limit without Redis, according
+/// to the node's metrics.
 async fn fallbacks(node: &Node) -> u64 {
     let metrics = node.text("/metrics").await;
     let line = metrics

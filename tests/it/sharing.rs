@@ -618,7 +618,7 @@ async fn a_write_takes_few_round_trips_to_the_server() {
     for (path, name, mut body) in things {
         let (mut created, mut changed) = (Vec::new(), Vec::new());
         // The first requests also prepare statements, and some requests coincide with background
-        // work. The test therefore takes the lowest count of eight requests.
+        // work. The test therefore takes the lowest number of round trips among eight requests.
         for number in 0..8 {
             body[name] = format!("Number {number}").into();
             let before = proxy.round_trips();

@@ -285,7 +285,8 @@ impl<'a> StoredScene<'a> {
         }
     }
 
-    /// Writes a document into every row of its table.
+    /// Writes a document into every row that the organization has in a table. `document` is the
+    /// name of the table, or `record` with the kind of the records, such as `record.property`.
     async fn put(&self, document: &str, doc: &Value) {
         let app = self.house.org.app;
         let (table, kind) = document.split_once('.').unwrap_or((document, ""));

@@ -487,8 +487,8 @@ async fn an_older_version_that_arrives_late_is_ignored(app: App) {
         send("later", json!("2026-11-21T10:00:00.001Z")).await,
         is("later", 0)
     );
-    // The service also compares versions within one sync that contains the record twice, and if one
-    // of the versions is a deletion.
+    // The service also compares the version of a deletion with the stored version. If one sync
+    // contains a record twice, it compares these two versions as well.
     let gone =
         |version: &str| json!({ "kind": "tag", "id": tag, "isDeleted": true, "version": version });
     let data = org.sync(json!([gone("2026-11-21T09:00:00Z")])).await.data();

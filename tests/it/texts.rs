@@ -211,8 +211,8 @@ async fn a_linked_text_must_fit_the_length_of_the_field(app: App) {
         .issues(),
         ["data.titleId"]
     );
-    // `titles[1]` is too long for a title, but not for `guestDescriptionMlTextId`. The service also
-    // accepts a repetition of the update, because a repetition changes no link.
+    // `titles[1]` is too long for a title, but not for `guestDescriptionMlTextId`. The second
+    // update is identical and changes no link, so the service accepts it as well.
     let subtitle =
         json!({ "displayTitleMlTextId": titles[0], "guestDescriptionMlTextId": titles[1] });
     change(&api, &step, subtitle.clone()).await.data();

@@ -213,7 +213,7 @@ fn a_text_of_another_type_is_refused() {
     );
 }
 
-/// A language may have no texts for members. If it has some of them, it must have all.
+/// A language has either all files with texts for members, or none of them.
 #[test]
 fn a_language_has_all_files_for_members_or_none() {
     let mut files = files();

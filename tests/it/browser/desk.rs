@@ -39,8 +39,8 @@ impl Desk<'_> {
         );
         for _ in 0..NEAR {
             let mut away = self.window.run(&find).await;
-            // While the page is loading, the script lists only some of the elements, so it is
-            // repeated.
+            // On a page that is still loading, the script does not find the element and returns
+            // null. The test therefore runs the script again for up to 5 s.
             for _ in 0..50 {
                 if !away.is_null() {
                     break;

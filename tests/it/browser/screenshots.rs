@@ -18,7 +18,8 @@ const MAX_BYTES: usize = 150 << 10;
 /// Size of the window for pictures of the console, in CSS pixels.
 const CONSOLE: (u32, u32) = (1280, 800);
 
-/// Writes a screenshot with the highest resolution whose file is at most [`MAX_BYTES`] long.
+/// Writes a screenshot. Of three resolutions, uses the highest one whose file has at most
+/// [`MAX_BYTES`] bytes. Panics if the file of each resolution is larger.
 async fn write(window: &Window, name: &str, size: (u32, u32)) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("docs/images")

@@ -10,7 +10,8 @@ use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 /// A step with three questions: yes or no for a car, a choice of car, and free text for the host.
 struct QuestionPage {
     step: Uuid,
-    /// Names of the form fields of the three questions.
+    /// Names of the form fields of the three questions: `drives`, `car` and `extras`. The remaining
+    /// fields are ids of options: `yes` and `no` of `drives`, `crib` and `chair` of `extras`.
     drives: String,
     car: String,
     extras: String,
