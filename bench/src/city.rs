@@ -198,7 +198,8 @@ impl City {
 }
 
 impl Page {
-    /// Makes the request for the first time and counts the items in the response.
+    /// Requests a page once, to count the items and bytes of the response. Also creates the portal
+    /// whose changes make later responses of the page uncached.
     pub async fn measure(
         client: &Client,
         path: &str,

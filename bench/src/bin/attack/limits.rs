@@ -17,8 +17,8 @@ use crate::stage::Stage;
 
 /// The limit of the server's address space in the scenario of unfinished bodies, in bytes.
 pub const ADDRESS_SPACE: u64 = 1_500_000_000;
-/// The limit of the server's open files in the scenario of few files. A service usually has this
-/// soft limit.
+/// Maximum number of open files of the server in the scenario with few open files. Many systems
+/// give a service this soft limit by default.
 pub const FEW_FILES: u64 = 1_024;
 
 /// Number of HTTP/1.1 connections with an unfinished body.

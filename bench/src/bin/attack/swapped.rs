@@ -1,4 +1,5 @@
-//! The attack of a neighbour that knows all ids and idempotency keys of the victim.
+//! The attack of an organization that knows all ids and idempotency keys of another organization,
+//! the victim, and uses them with its own credentials.
 
 use std::time::{Duration, Instant};
 
