@@ -177,7 +177,8 @@ fn repeated_items(items: &[CartItem]) -> Vec<Issue> {
     issues
 }
 
-/// Returns the guest's selection, without extras that are no longer offered.
+/// Returns the extras in the guest's cart, without those that are no longer offered. The cart of a
+/// cancelled stay counts as empty.
 pub(super) fn selection(
     context: &mut Context<'_, '_>,
     stay: &Stay,

@@ -23,8 +23,8 @@ use super::refusal::SignInError;
 use super::reply;
 use super::return_path;
 
-/// Lifetime of the cookie with the form secret in seconds. A visitor who is not signed in must send
-/// a form within this time. Later, the form is refused.
+/// Lifetime, in seconds, of the cookie with the form secret. A visitor who is not signed in must
+/// send a form within this time. Later, the form is refused.
 const FORM_COOKIE_SECONDS: u64 = 3_600;
 /// Length of the secret from which form tokens are derived, in characters.
 const SECRET_LENGTH: usize = 43;

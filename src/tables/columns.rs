@@ -304,8 +304,8 @@ pub(super) fn match_columns(
     }
 }
 
-/// Returns the column for a field that the request names. If the platform defines the fields of a
-/// record kind, any name is accepted.
+/// Returns the column for a field that the request names. A record kind with an open schema, whose
+/// fields the platform defines, accepts any name.
 fn chosen_column(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result<Column, String> {
     let header_key = normalized(name);
     if header_key == normalized(EXTERNAL_ID) {

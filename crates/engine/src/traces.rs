@@ -31,8 +31,9 @@ pub use store::SPANS;
 /// The header with the trace of a request (W3C Trace Context).
 pub const TRACEPARENT: &str = "traceparent";
 
-/// A placeholder parent of a span that begins a trace. The SDK takes the id of a trace only from a
-/// parent. The export removes the placeholder when the span ends.
+/// The placeholder id of the parent of a span that begins a trace. The SDK takes the id of a trace
+/// only from a parent, so such a span needs one. The export removes the placeholder when the span
+/// ends.
 const NO_PARENT: SpanId = SpanId::from_bytes([0xff; 8]);
 
 /// The trace context of the caller of a request, or of the event of a delivery. All spans of the

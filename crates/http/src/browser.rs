@@ -97,7 +97,7 @@ impl Policy {
         }
     }
 
-    /// Returns the same policy for a response that pages of this service may show in a frame.
+    /// Returns this policy, but permits pages of this service to show the response in a frame.
     #[must_use]
     pub fn framed(mut self) -> Self {
         self.is_framed_by_us = true;

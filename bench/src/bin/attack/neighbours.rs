@@ -231,8 +231,8 @@ async fn start_hanging_receiver(
         while let Ok((stream, _)) = listener.accept().await {
             counter.fetch_add(1, Ordering::Relaxed);
             streams.push(stream);
-            // The service closes each connection after 10 s and never has 4,096 open at once, so it
-            // has already closed the oldest one.
+            // The service closes each connection after 10 s and never has 4,096 of them open at
+            // once. So the oldest of these streams is already closed and can be dropped.
             if streams.len() > 4_096 {
                 streams.remove(0);
             }

@@ -26,7 +26,7 @@ pub struct HostRequest {
     pub path: String,
 }
 
-/// The decision how a request under another host is handled.
+/// The decision how to handle a request whose host is not that of the public URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateDecision {
     /// The request is handled as it was sent.
@@ -51,8 +51,8 @@ impl HostGate {
         Self { gate, public_host }
     }
 
-    /// Calls the gate if the request has another host. A request whose host is an IP address, or
-    /// that names no host, passes without a call.
+    /// Calls the gate if the request names a host other than that of the public URL. A request
+    /// whose host is an IP address, or that names no host, passes without a call.
     pub(super) async fn admit(
         &self,
         service: &Arc<Service>,

@@ -34,7 +34,8 @@ const SHORT_LOCK_TIMEOUT: &str = "set lock_timeout = '300ms'";
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
-/// The error for a pooler in transaction mode, through which a migration is impossible.
+/// The error message for a URL that leads to a pooler in transaction mode, through which no
+/// migration can run.
 pub(super) const POOLER_REFUSAL: &str = "it is behind a pooler that pools by transaction, and a \
     migration needs a lock of its own session: set --database-url, or --database-direct-url beside \
     it, to the address of the server itself";

@@ -55,7 +55,8 @@ pub(super) enum Pooling {
 }
 
 impl Pooling {
-    /// Returns the statements sent first on a connection for reads and writes.
+    /// Returns the statements that set the time limits of a connection for reads and writes. The
+    /// connection sends them before any other statement.
     pub(super) fn session(self) -> Option<&'static str> {
         self.choose(Some(limits!("set", "", "")), None)
     }
