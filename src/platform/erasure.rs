@@ -27,7 +27,8 @@ store::statements! {
     /// The organization that was erased first, among those that still have a row.
     ERASED = "select id from organization where erased_at is not null order by erased_at, id
         limit 1";
-    /// Deletes the row of the organization if no other row refers to it.
+    /// Deletes the row of an erased organization, if the three tables in this statement have no
+    /// more rows of the organization.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null
         and not exists (select 1 from webhook_subscription where organization_id = ?1)
         and not exists (select 1 from audit_log where organization_id = ?1)

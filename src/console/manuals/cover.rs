@@ -16,8 +16,8 @@ use crate::manuals::{SEARCH_COVER_ICONS, SEARCH_STOCK_PHOTOS, StockPhoto, StockP
 use crate::page::icon;
 use crate::words::fill;
 
-/// Maximum number of icons on the page. `MOST_ICONS` applies if the page shows no photos, and
-/// `FEWER_ICONS` if it does.
+/// Maximum number of icons on the page: `MOST_ICONS` if the page shows no photos, and `FEWER_ICONS`
+/// if it shows photos, too.
 const MOST_ICONS: usize = 100;
 const FEWER_ICONS: usize = 48;
 /// `MOST_PHOTOS` is the maximum number of photos on a page of results. `MOST_PAGES` is the maximum

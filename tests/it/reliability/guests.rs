@@ -21,7 +21,7 @@ use crate::support::{PLATFORM_KEY, new_id, reservation};
 const STAYS: usize = 48;
 /// Number of guests who act at the same time.
 const GUESTS: usize = 6;
-/// Time limit of a request of a guest, with its repetitions.
+/// Time limit of a guest's request, including all repetitions of the request.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time limit for the arrival of the last notice at the platform. A node looks for due charges at
 /// least every 20 s.
