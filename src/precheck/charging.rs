@@ -63,8 +63,8 @@ pub fn accounts_of(payment: &[(Uuid, Object)], background_check: &[(Uuid, Object
     }
 }
 
-/// Returns what an active step lacks. Returns `None` for an inactive step, and for a step that
-/// lacks nothing.
+/// Returns the account that an active step lacks for payments or for background checks. Returns
+/// `None` for an inactive step, and for a step that lacks no account.
 #[must_use]
 pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<ConfigurationIssue> {
     if !step.is_active {

@@ -298,7 +298,8 @@ impl Dispatcher {
         Ok(outcome)
     }
 
-    /// Returns what to record after an attempt with this outcome.
+    /// Converts the outcome of an attempt into the settlement that is recorded for the delivery and
+    /// its subscription.
     fn settlement(&self, outcome: AttemptOutcome) -> Settlement {
         match outcome {
             AttemptOutcome::Delivered => Settlement::Delivered,

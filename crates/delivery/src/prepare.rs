@@ -48,9 +48,8 @@ struct Signing {
     secrets: Secrets,
 }
 
-/// Decides what to send for each claimed delivery of one subscription. The returned list has one
-/// entry for each delivery, in the order of the deliveries. If one delivery cannot be parsed, only
-/// that delivery fails.
+/// Returns the decision on each claimed delivery of one subscription, in the order of the
+/// deliveries. If one delivery cannot be parsed, only that delivery fails.
 pub(super) fn prepare(
     tx: &mut Transaction<'_>,
     dependencies: &Dependencies,
