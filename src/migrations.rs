@@ -115,7 +115,8 @@ fn fill_type(line: &str, database: Database) -> String {
 mod tests {
     use super::*;
 
-    /// Returns a line for SQLite and for PostgreSQL.
+    /// Returns a line of a migration as SQL for SQLite and as SQL for PostgreSQL. `None` means that
+    /// the line is only for the other database product.
     fn lines_for(line: &str) -> [Option<String>; 2] {
         [Database::Sqlite, Database::Postgres].map(|database| line_for(line, database))
     }

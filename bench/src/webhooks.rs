@@ -63,8 +63,8 @@ const BACKLOG_RECEIVERS: usize = 10;
 const BACKLOG_PER_SECOND: u32 = 25_000;
 /// Number of syncs that create the backlog.
 const BATCHES: usize = 5;
-/// A time limit for responses that does not end before the backlog is created. The receivers do not
-/// respond during that time, and the attempts must not fail.
+/// A timeout that is longer than the creation of the backlog takes. Until the backlog exists, the
+/// receivers do not respond, and no attempt may fail.
 const LONG_TIMEOUT: &str = "--webhook-timeout=10m";
 /// The minimum rate of the first tenth of the backlog, as a fraction of the rate of the last tenth.
 /// During the first tenth, most of the backlog still exists.

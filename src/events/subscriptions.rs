@@ -74,8 +74,8 @@ store::statements! {
     DELETE_BY_TARGET = "update webhook_subscription
         set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";
-    /// Keeps the `?3` disabled subscriptions of a credential that were disabled last, and marks the
-    /// others as deleted, at most `?3` of them.
+    /// Marks disabled subscriptions of a credential as deleted, so that only the `?3` that were
+    /// disabled last remain. One execution marks at most `?3` subscriptions.
     DELETE_SURPLUS = "update webhook_subscription set deleted_at = ?4 where organization_id = ?1
         and id in
         (select id from webhook_subscription where organization_id = ?1 and credential = ?2

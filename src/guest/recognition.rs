@@ -52,7 +52,7 @@ impl RecognitionNeeds {
         verified: true,
     };
 
-    /// Returns the facts that the rules of the setup's steps and manuals depend on.
+    /// Selects the facts to look up: those that a rule of a step or manual in the setup uses.
     pub(super) fn by(setup: &GuestSetup) -> Self {
         Self {
             stayed: setup

@@ -80,8 +80,8 @@ store::statements! {
     COUNT_IN_PROPERTIES = "select count(*) from precheckin where organization_id = ?1
         and property_id = any(?2) and (?3 or status = ?4)";
     /// Selects a page of the submissions of stays in the properties `?2`. The inner query is
-    /// materialized and sorted afterwards, because SQLite would otherwise read all submissions in
-    /// order.
+    /// materialized, and its result is sorted afterwards. Otherwise SQLite would read all
+    /// submissions of the organization in the order of `submitted_at`.
     PAGE_IN_PROPERTIES = page!("with found as materialized
         (select reservation_id, submitted_at from precheckin
                 where organization_id = ?1 and property_id = any(?2) and (?3 or status = ?4))

@@ -58,7 +58,7 @@ impl FormSecret {
         form::derive_token(&self.secret, FORM)
     }
 
-    /// Adds the cookie with the secret to a page.
+    /// Adds the cookie that stores the form secret to a response.
     pub(super) fn set_cookie_on(self, response: Response) -> Response {
         reply::with_cookies(response, self.cookie)
     }
@@ -130,9 +130,9 @@ impl SignInRequest {
 
     /// Returns whether a sent form contains the token of this browser.
     ///
-    /// If the request has neither the header `Origin` nor `Sec-Fetch-Site`, the token may be derived
-    /// from the ticket in the form instead. This is safe, because cross-site request forgery needs
-    /// a browser, and browsers send `Origin` with every POST.
+    /// If the request has neither the header `Origin` nor `Sec-Fetch-Site`, the token may be
+    /// derived from the ticket in the form instead. This is safe, because cross-site request
+    /// forgery needs a browser, and browsers send `Origin` with every POST.
     pub(super) fn is_own_form(&self, fields: &[(String, String)]) -> bool {
         let Some(form) = single_value(fields, "form") else {
             return false;

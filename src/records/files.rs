@@ -247,8 +247,8 @@ mod tests {
                     "{}",
                     url
                 );
-                // The client parses the text of the URL again. It must get the URL that was checked
-                // here.
+                // The browser parses the text of the URL when it follows the redirect. It must get
+                // the same URL that was checked here.
                 prop_assert_eq!(Url::parse(url.as_str()).unwrap(), url);
             }
         }

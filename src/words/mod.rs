@@ -58,8 +58,8 @@ pub const fn step_title(words: &Words, step_type: StepType) -> &'static str {
     }
 }
 
-/// Returns a sentence about what happens in a step that the host or another service carries out.
-/// Returns `None` for a step that the guest completes on the page alone.
+/// Returns the built-in sentence about a step: what the host or another service does, or what the
+/// guest confirms. Returns `None` for the steps that consist only of the guest's answers.
 #[must_use]
 pub const fn what_happens(words: &Words, step_type: StepType) -> Option<&'static str> {
     Some(match step_type {

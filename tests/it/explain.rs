@@ -39,8 +39,8 @@ async fn explained(house: &House<'_>, stay: Uuid) -> Value {
     explained
 }
 
-/// Returns whether a stay gets a step, the key of the reason, and the assignment by which the step
-/// reaches the property.
+/// Reads the explanation of a step for a stay. Returns whether the guest gets the step, the key of
+/// the reason, and the targets through which the step is assigned to the property.
 async fn verdict(house: &House<'_>, stay: Uuid, step: Uuid) -> (bool, String, Value) {
     let explained = explained(house, stay).await;
     let found = explained["steps"]

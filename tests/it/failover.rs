@@ -412,7 +412,7 @@ async fn a_connection_is_reused_only_outside_of_a_transaction() {
     let second = serving(&store).await;
     assert_ne!(second, first);
     assert_eq!(count(&store).await, 0);
-    // The server has closed the connection, so the store drops it.
+    // `END` makes the database server close the connection, so the store drops the connection.
     let ended = store
         .write(|tx| insert(tx, "c").and_then(|_| tx.execute(&END, &[])))
         .await;

@@ -120,7 +120,7 @@ async fn an_issue_becomes_a_task(app: App) {
         (&own[0]["text"], &own[0]["status"]),
         (&json!(text), &json!("open"))
     );
-    // The platform can change the guest's task in the same way as any other task.
+    // The platform can change the task of a guest's issue in the same way as any other task.
     let done = with(
         json!({ "propertyId": house.flat, "title": "Done", "status": "completed" }),
         json!({}),

@@ -344,8 +344,8 @@ async fn a_limited_caller_assigns_a_shared_portal_to_their_flats(app: App) {
         }
     }
     assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
-    // The caller may also assign a property to a portal that serves only other callers' properties.
-    // The operation `assignPortalToProperty` allows this, too. The property leaves its previous
+    // The caller may assign a property to a portal that so far serves only properties outside the
+    // caller's access. `assignPortalToProperty` allows the same. The property leaves its previous
     // portal.
     scope(&api, &shared, json!({ "propertyIds": [mine] })).await;
     assert_eq!(

@@ -773,7 +773,8 @@ async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(
     app: App,
     authority: TestAuthority,
 ) {
-    // This is many times the number of deliveries that may run at once.
+    // Many times the number of deliveries that may run at once, so most deliveries wait for a
+    // permit.
     const EVENTS: usize = 640;
     let org = app.org().await;
     let receiver = authority

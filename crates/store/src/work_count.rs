@@ -38,7 +38,8 @@ pub struct WorkCount {
     pub instructions: u64,
 }
 
-/// The maxima of all transactions, and of those on behalf of a share.
+/// The maxima over all transactions, and the maxima over only the transactions that run on behalf
+/// of a share.
 #[derive(Debug, Default)]
 pub(crate) struct MaxWork {
     all: Maxima,

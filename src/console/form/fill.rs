@@ -426,8 +426,9 @@ fn is_here(name: &str, fields: &ConsoleFields) -> bool {
     first_value(fields, &presence_field(name)).is_some()
 }
 
-/// Converts a sent text with the function `value`. An empty text becomes null if the field may be
-/// null. Returns `None` for an empty text if the form cannot show the stored value.
+/// Converts a text from the form by calling `value`. An empty text becomes null if the field may be
+/// null, and otherwise stays an empty text. Returns `None` for an empty text if the form cannot
+/// show the stored value, so that the stored value does not change.
 fn parsed(spec: &FieldSpec, sent: &str, value: impl Fn(&str) -> Value) -> Option<Value> {
     if sent.is_empty() {
         nothing(spec, || json!(""))

@@ -69,7 +69,7 @@ async fn the_preview_shows_typed_values_before_saving(app: App) {
         fields: Vec::new(),
     };
     assert!(!framed(&preview_form(&html, &stored).send(&browser).await, 200).contains("Ring"));
-    // Invalid values give an error in the frame.
+    // If a typed value is invalid, the frame shows an error in place of the preview.
     let wrong = framed(
         &preview_form(&html, &typed.clone().with("supportPhone", "nonsense"))
             .send(&browser)

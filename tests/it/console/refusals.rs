@@ -229,7 +229,7 @@ async fn home_uses_the_local_day_of_each_flat(app: App) {
         .iter()
         .map(|stay| home.contains(&format!("/console/stays/{stay}")))
         .collect();
-    // Local time is now 23:30 on the 21st in the eastern flat, and 21:30 on the 20th in the
-    // western flat.
+    // It is now 23:30 on 21 November in the eastern flat, and 21:30 on 20 November in the western
+    // flat. The home page shows the stays that begin today or tomorrow by the time of their flat.
     assert_eq!(shown, [true, true, false, true, true, false]);
 }

@@ -16,7 +16,8 @@ pub enum Reason {
     ReadOnly,
     /// The field is unknown.
     Unknown,
-    /// The field is unknown. The value is the most similar known name.
+    /// The field is unknown, but its name resembles a known name. The value is the most similar
+    /// known name.
     Misspelt(String),
     /// The field is sent at the top level, but an update accepts it only inside `data`.
     InsideData,

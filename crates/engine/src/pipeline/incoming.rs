@@ -113,7 +113,8 @@ struct ChunkReservation {
     bytes: u64,
 }
 
-/// The reservation of one of the allowed unfinished bodies. It ends when it is dropped.
+/// A place among the limited number of unfinished request bodies. Dropping this value frees the
+/// place.
 struct BodyReservation {
     incoming: Arc<Incoming>,
     sender: Sender,

@@ -306,7 +306,7 @@ mod tests {
             let request = request(None);
             request.in_scope(|| {
                 crate::stage!("validate").in_scope(|| propagated = super::super::current());
-                // The layer ignores a span of another target.
+                // This span has the default target, so the export layer ignores it.
                 tracing::info_span!("something else").in_scope(|| {});
             });
             super::super::set_operation(&request, "createThing");
