@@ -136,7 +136,8 @@ struct Post {
 }
 
 impl Post {
-    /// Makes posts until all workers together have made `count` posts.
+    /// Repeats the request until all workers together have sent it `count` times. `next` is the
+    /// counter that the workers share.
     async fn repeat(self: Arc<Self>, next: Arc<AtomicUsize>, count: usize) -> anyhow::Result<()> {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);

@@ -69,7 +69,8 @@ store::statements! {
     /// Brings forward a batch of feeds whose due time is after a given time. They become due at
     /// that given time.
     BRING_FORWARD = engine::some_late!("calendar_feed", "id", "next_fetch_at");
-    /// Feeds whose lease ends after a given time.
+    /// Selects the feeds whose lease ends after a given time, the latest end first. A node wrote
+    /// these leases while its clock was ahead.
     LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null
         and leased_until > ?1
         order by leased_until desc limit ?2";

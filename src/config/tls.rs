@@ -221,8 +221,8 @@ pub struct PublicUrlFlags {
 }
 
 impl PublicUrlFlags {
-    /// Returns the public address: the flag, otherwise the first host name, otherwise the local
-    /// address.
+    /// Returns the public URL: the value of `--public-url`, otherwise `https://` with the first
+    /// name in `--tls-domain`, otherwise the local address.
     pub fn address(&self) -> Result<String, String> {
         if let Some(url) = &self.public_url {
             return Ok(url.clone());

@@ -414,9 +414,10 @@ fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
             .map(|version| version.take(&request.fields))
             .collect();
         if !request.may_write() {
-            // A form with the form token of another session saves nothing. The page shows the form
-            // again. `was` is copied from that form, so that the next save still detects changes by
-            // other members.
+            // If the form has the form token of another session, nothing is saved, and the page
+            // shows the form again. `was` has the text that the form showed when it was opened. It
+            // is copied from the request, so that the next save still detects changes by other
+            // members.
             for (version, _) in versions
                 .iter_mut()
                 .zip(&fates)

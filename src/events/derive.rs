@@ -768,8 +768,8 @@ mod tests {
             let now = format!("2026-11-{day:02}T12:00:00Z");
             let event_names = stay_events(before.clone(), &after, &now);
             let is_confirmed = |stay: &Object| stay["status"] == "confirmed";
-            // A stay that ends on the day of `now` is over, because check-out at 11:00 in Madrid is
-            // two hours before noon UTC.
+            // `now` is noon UTC. A stay that ends on that day is over, because check-out is at
+            // 11:00 in Madrid, which is 10:00 UTC.
             let is_current_or_upcoming = after["checkOut"].as_str() > Some(&now[..10]);
             let arrives = before.is_none();
             let is_linked = before

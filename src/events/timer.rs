@@ -56,8 +56,7 @@ store::statements! {
     /// starts while the clock was ahead.
     LATE = "select organization_id, device_id from device_timer where online_since > ?1
         order by online_since desc limit ?2";
-    /// Sets the start of the given timers to a timestamp, if the stored start is after that
-    /// timestamp.
+    /// Sets the start of the given timers to a timestamp if the stored start is later.
     BRING_FORWARD = engine::some_late!("device_timer", "device_id", "online_since");
 }
 

@@ -40,13 +40,13 @@ store::statements! {
     /// Like `IDLE`, but selects only clients with a metadata document.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
-    /// Selects those of the given clients that have a grant.
+    /// Selects, of the clients `?1`, those that have a grant.
     ALLOWED = "select distinct oauth_app_id from oauth_grant where oauth_app_id = any(?1)";
-    /// Selects those of the given clients that have an access token.
+    /// Selects, of the clients `?1`, those that have an access token.
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
-    /// Restarts the idle period of the given clients. The new period begins at `?1`.
+    /// Restarts the idle period of the clients `?2` at `?1`.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
-    /// Deletes the given clients.
+    /// Deletes the clients `?1`.
     FORGET = "delete from oauth_app where id = any(?1)";
 }
 

@@ -126,7 +126,8 @@ store::statements! {
     /// Selects the properties in a group, or with a tag.
     LINKED = "select from_id from record_link where organization_id = ?1 and from_kind = 'property'
         and to_kind = ?2 and to_id = ?3";
-    /// Selects the records of a kind in whose lookup key a pattern matches.
+    /// Selects the records of a kind whose lookup key matches the pattern `?3`. The lookup key
+    /// contains the references of a record, such as booking codes.
     REFERRED = "select id from record where organization_id = ?1 and kind = ?2
         and lookup_key like ?3 escape '!' order by id limit ?4";
 }

@@ -23,7 +23,7 @@ const LOG: &str = "/audit-log?limit=100";
 const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/hook";
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Writes of the platform interface that the audit log does not record. They change no credential
+/// Write operations of the platform interface that create no audit entry. They change no credential
 /// and no setting, or belong to no single organization.
 const UNAUDITED: [&str; 7] = [
     "createClientSecret",

@@ -245,8 +245,8 @@ async fn a_submission_creates_its_charges_and_due_notices(app: App) {
         )
     );
     assert_eq!(all.len(), 4);
-    // The list of guest changes has the submission first. The notices of charges that are due
-    // at once follow.
+    // The list of guest changes begins with the submission. The notices of the charges that are due
+    // at once come after it.
     let changes = app
         .platform()
         .get(&house.org.path("/guest-changes"))

@@ -802,8 +802,8 @@ async fn a_replaced_image_of_a_manual_is_deleted(app: App) {
             "{next}"
         );
     }
-    // The service does not delete images that the platform created, or images that other
-    // manuals use.
+    // When a manual gets another cover, the service does not delete the former image if the
+    // platform created it, or if another manual uses it.
     let bound = json!(
         org.record("image", json!({ "url": "https://a.example/bound.jpg" }))
             .await

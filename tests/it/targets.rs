@@ -573,7 +573,8 @@ const HARMLESS: [&str; 58] = [
     "https://[2001:4860:4860::8888]/",
 ];
 
-/// Addresses in special-purpose ranges that both registries list as globally reachable.
+/// Addresses in special-purpose ranges that IANA's IPv4 registry or IPv6 registry lists as globally
+/// reachable.
 const GLOBALLY_REACHABLE: [&str; 5] = [
     "192.31.196.1",
     "192.52.193.1",

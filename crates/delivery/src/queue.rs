@@ -40,7 +40,8 @@ store::statements! {
     NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2)
         on conflict (organization_id)
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
-    /// Organizations whose rows have been due since before `?1`, the longest due first.
+    /// Selects the organizations that have had a due delivery since `?1` or longer, the longest due
+    /// first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
     /// Locks the row of an organization, so that no other transaction updates it. Returns no row if
     /// another transaction has locked it.

@@ -122,8 +122,8 @@ impl Fit {
         !matches!(self, Self::English(_) | Self::Other)
     }
 
-    /// Returns the rank of this fit, which [`Fit::Sibling`] and [`Fit::English`] store as their
-    /// value.
+    /// Returns the rank of this fit. A lower rank is a better fit. [`Fit::Sibling`] and
+    /// [`Fit::English`] store the rank that a version has for the other language, or for `en`.
     const fn rank(self) -> usize {
         match self {
             Self::Exact => 0,

@@ -57,8 +57,8 @@ impl Driver {
             .unwrap();
         let output = BufReader::new(guard.stdout.take().unwrap());
         let (text, port) = mpsc::channel();
-        // This thread continues to read the driver's output after the driver has printed its port.
-        // Otherwise the full pipe would block the driver.
+        // This thread reads the driver's output until the driver ends, not only until it prints its
+        // port. Otherwise the full pipe would block the driver.
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 if let Some((_, port)) = line.split_once("started successfully on port ") {

@@ -101,7 +101,8 @@ async fn unreviewed_submissions_are_approved_at_once(app: App) {
                     .await,
             );
         }
-        // A step that the guest does not get does not cause a review.
+        // The guest does not get this step, because the stay has fewer than 30 nights. So the step
+        // causes no review.
         house.step("document_upload", json!({ "minLos": 30 })).await;
         for step in steps {
             let question = house.step_view(step, "en").await["questions"][0]["id"].clone();

@@ -154,7 +154,7 @@ async fn typed_colours_are_previewed_and_rated(app: App) {
         !cleared.contains("Come in") && !cleared.contains("Hello"),
         "{cleared}"
     );
-    // A refused form shows the readability of the colours that the member typed.
+    // A refused form shows how readable the typed colours are, not the stored ones.
     let refused = typed
         .with("primaryColor", "#eee")
         .with("facebookUrl", "nonsense")

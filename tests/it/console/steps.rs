@@ -640,7 +640,8 @@ async fn a_long_question_form_is_small_and_saves_only_changes(app: App) {
             before[19]["options"][0]["id"].as_str()
         )
     );
-    // The form loads the options of a question when the member opens it.
+    // The button `ways` of question 20 loads the options of the earlier question that `q20.from`
+    // names. The form offers these options as conditions.
     let question = before[3]["id"].as_str().unwrap();
     let asked = act(form.with("q20.from", question), "ways 20").await;
     let answer = before[3]["options"][2]["id"].as_str().unwrap();

@@ -29,7 +29,8 @@ async fn a_link_is_used_only_by_the_form_of_its_browser(app: App) {
         assert_eq!(refused.status, 403, "{fields:?}");
         html(&refused);
     }
-    // The service refuses the form without its cookie, and with the cookie of another browser.
+    // The service refuses a form if the request lacks the cookie with the form secret, or has the
+    // cookie of another browser.
     assert_eq!(
         Browser::new(&app)
             .post("/sign-in", &[("ticket", &ticket), ("form", &form)])

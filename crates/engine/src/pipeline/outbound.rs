@@ -139,7 +139,7 @@ impl OutboundBuffer {
         })
     }
 
-    /// Returns the number of bytes that are not sent yet.
+    /// Returns the total size of the responses in this buffer that are not sent yet, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.state().held
