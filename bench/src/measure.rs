@@ -168,8 +168,8 @@ impl Bench {
         ])
     }
 
-    /// Measures durable creations of portals beside a loop over the store, which executes the same
-    /// statements with rows of the same length.
+    /// Measures the rate of durable creations of portals. For comparison, also measures a loop that
+    /// executes the same statements directly in the store, with rows of the same length.
     pub async fn writes(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;

@@ -221,7 +221,8 @@ mod tests {
         assert_eq!(shown("Europe/Madrid", "2026-03-29", "03:00"), "03:00");
         assert_eq!(shown("Europe/Madrid", "2026-10-25", "02:30"), "02:30");
         assert_eq!(shown("Australia/Lord_Howe", "2026-10-04", "02:15"), "02:45");
-        // Samoa skipped the whole day of 30 December 2011 to move across the date line.
+        // Samoa skipped 30 December 2011 to move across the date line. A time on that day moves
+        // forward by 24 hours, so the shown time of day stays the same.
         assert_eq!(shown("Pacific/Apia", "2011-12-30", "15:00"), "15:00");
     }
 }

@@ -211,7 +211,8 @@ mod tests {
         )
     }
 
-    /// Returns the record that a list finds at an offset by the counts of the blocks.
+    /// Finds the record at an offset as a list does: by the counts of the blocks, and then within
+    /// one block.
     fn record_at(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
         let start = start_among(blocks, offset);
         assert_eq!(start.total, i64::try_from(records.len()).unwrap());

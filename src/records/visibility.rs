@@ -53,7 +53,8 @@ pub(super) fn list(
         return Ok(None);
     };
     let ids: Vec<Uuid> = visible.into_iter().collect();
-    // Every link has an existing record, because a deleted record's links are deleted with it.
+    // Every linked id belongs to an existing record, because the deletion of a record also deletes
+    // the links to it. So the number of ids is the number of records.
     let total = i64::try_from(ids.len()).unwrap_or(i64::MAX);
     let rows = context.rows(
         &PAGE_AMONG,

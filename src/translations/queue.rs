@@ -289,7 +289,7 @@ pub(crate) fn bring_forward(tx: &mut Transaction<'_>, now: Timestamp) -> Result<
     Ok(sweeping::bring_forward(tx, &LONG_LEASES, &END_LEASES, latest)? || has_more)
 }
 
-/// Returns when the next job becomes due after `now`.
+/// Returns the earliest due time after `now` among the jobs without a lease.
 pub(super) fn next_due(tx: &mut Transaction<'_>, now: Timestamp) -> Result<Option<Timestamp>> {
     Ok(tx
         .row(&NEXT, &values![now])?

@@ -167,9 +167,9 @@ impl<'a> Things<'a> {
                 json!({ "nickname": text, "questions": asked }),
             )
             .await;
-        // Another system completes these steps. Their rules exclude the booking source of the stay,
-        // so that they do not block its submission. There are two, because a step can move only
-        // past a step of the same type.
+        // Another system completes these two steps. Their rules exclude the stay's booking channel,
+        // so they do not block the submission. There are two, because a step can swap its position
+        // only with a step of the same type.
         let deposit = json!({
             "nickname": text,
             "displayTitle": text,

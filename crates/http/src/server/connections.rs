@@ -254,9 +254,9 @@ impl Connections {
         }
     }
 
-    /// Serves a connection in a separate task. If its address has the maximum number of
-    /// connections, closes an idle connection of the address. If no connection of the address is
-    /// idle, drops the new connection.
+    /// Serves a connection in a separate task. If the client's address already has the maximum
+    /// number of connections, closes one of them that is idle. If none of them is idle, drops the
+    /// new connection.
     fn admit(
         self: &Arc<Self>,
         stream: TcpStream,

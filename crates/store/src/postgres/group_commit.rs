@@ -3,8 +3,9 @@
 //! lock.
 //!
 //! Each write runs in a savepoint, so a failed write is rolled back alone. No caller gets a result
-//! before the commit. The transaction is rolled back if it has not ended at the earliest deadline of its
-//! writes. A write whose time limit is longer than that of ordinary work has a transaction to itself.
+//! before the commit. If the transaction has not ended at the earliest deadline of its writes, it
+//! is rolled back. A write whose time limit is longer than that of ordinary work has a transaction
+//! to itself.
 
 use std::sync::Arc;
 use std::time::Duration;

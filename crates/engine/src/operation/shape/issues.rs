@@ -87,8 +87,8 @@ impl Issues {
             });
     }
 
-    /// Removes the invalid items from their list, and adds them to the input as a list under
-    /// [`FilteredList::LEFT_OUT`], in order.
+    /// Removes the invalid items from their list. Adds them to the input as a list under
+    /// [`FilteredList::LEFT_OUT`], each with its index and its issues, in the order of the items.
     pub(super) fn take_invalid_items(&mut self, input: &mut Value) {
         let Some(InvalidItems { list, items }) = self.invalid_items.take() else {
             return;
