@@ -94,7 +94,8 @@ fn reservation_id(organization: Uuid, feed: Uuid, uid: &str) -> Uuid {
     Uuid::new_v5(&organization, &name)
 }
 
-/// Applies a calendar to the reservations of a feed, and updates the feed's state.
+/// Applies the result of a successful fetch to the reservations of a feed, and updates the feed's
+/// state.
 pub(super) fn apply_outcome(
     context: &mut Context<'_, '_>,
     feed: Uuid,

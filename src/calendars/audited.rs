@@ -12,7 +12,7 @@ use super::feed::{self, StoredFeed, without_secret};
 /// The type of target that the audit log records for a feed.
 pub(super) const KIND: &str = "calendar_feed";
 
-/// Reads a feed that the caller can access.
+/// Reads a feed. Returns `None` without an id, or if the caller cannot read the feed.
 fn find_feed(context: &mut Context<'_, '_>, id: Option<Uuid>) -> Option<StoredFeed> {
     feed::find(context, id?).ok()
 }

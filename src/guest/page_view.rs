@@ -107,7 +107,8 @@ fn own_language(guest: &Guest) -> Option<String> {
     guest.language.as_deref().and_then(parse_lenient)
 }
 
-/// Returns the first accepted language that has texts, else English.
+/// Returns the first language in `accepted` in which the organization or this service has texts. If
+/// there is none, returns English.
 fn accepted_language(accepted: &[Language], organization: &[String]) -> String {
     languages::best_language(accepted.iter().map(|tag| &**tag), organization)
         .filter(|tag| !is_same(tag, ENGLISH))

@@ -93,8 +93,8 @@ pub(super) struct ProgressReport {
 }
 
 impl ProgressReport {
-    /// Builds a report about a step. `before` is the previous report. If the new report has no
-    /// flags, it gets the flags of the previous report.
+    /// Builds a report about a step. `before` is the previous report. If `flags` is `None`, the new
+    /// report gets the flags of the previous report.
     fn new(
         step: &Step,
         progress: Progress,

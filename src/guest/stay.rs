@@ -143,7 +143,8 @@ impl StayFlat {
         }))
     }
 
-    /// Builds the flat of a property as if this portal served it.
+    /// Builds the flat of a property with `portal` as its portal, whichever portal serves the
+    /// property.
     pub(super) fn served_by(portal: Portal, id: Uuid, property: Property) -> Self {
         let resolved = ResolvedPortal {
             portal: portal.id,

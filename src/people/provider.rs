@@ -68,7 +68,8 @@ struct ProviderClient {
     allows_http: bool,
 }
 
-/// The provider's metadata in memory, or the time of a failed attempt to fetch it.
+/// The provider's metadata in memory, and the time of the last attempt to fetch it, if that attempt
+/// failed.
 #[derive(Default)]
 struct CachedMetadata {
     /// The metadata, and the reading of the monotonic clock when the metadata was fetched.

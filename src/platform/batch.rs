@@ -486,7 +486,8 @@ impl SyncBatch {
         })
     }
 
-    /// Deletes a record, and the references of other records to it.
+    /// Deletes a record, and the references of other records to it. If the writer may not change a
+    /// record of this origin, refuses the deletion.
     fn delete(&mut self, (kind, id): (RecordKind, Uuid)) {
         let origin = self.current(kind, id).map(|current| current.origin);
         if RecordOrigin::after(origin, self.writer).is_none() {

@@ -33,7 +33,7 @@ store::statements! {
         (organization_id, id, member_id, oauth_app_id, token_hash, created_at, doc, grant_id,
         expires_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    /// The grants of a connection in all other organizations.
+    /// Selects the grants of a connection in all organizations except `?1`.
     GRANTS_ELSEWHERE = "select organization_id, id from oauth_grant
         where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3
         order by organization_id, id";
@@ -43,7 +43,7 @@ store::statements! {
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
         delete from oauth_grant where organization_id <> ?1 and organization_id = ?2
         and id in (select id from free)";
-    /// The tokens of a connection in all other organizations.
+    /// Selects the access tokens of a connection in all organizations except `?1`.
     TOKENS_ELSEWHERE = "select organization_id, id from access_token
         where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3
         order by organization_id, id";

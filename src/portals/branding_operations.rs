@@ -261,7 +261,7 @@ fn clear_default(context: &mut Context<'_, '_>) -> Result<()> {
     put(context, &branding)
 }
 
-/// Writes a branding and the link to its callout.
+/// Writes a branding and its link to the translation of the callout.
 fn save(
     context: &mut Context<'_, '_>,
     before: Option<&Branding>,

@@ -357,7 +357,7 @@ impl RecordKind {
         self.declaration().is_free || self.describes_field(field)
     }
 
-    /// Whether the schema of this kind describes a field of this name.
+    /// Returns whether the schema of this kind describes a field with this name.
     pub(crate) fn describes_field(self, field: &str) -> bool {
         self.shape().fields.contains_key(field)
     }

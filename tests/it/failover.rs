@@ -49,7 +49,8 @@ async fn creations(api: &Api, name: &str, count: usize) -> Vec<ApiResponse> {
     join_all((0..count).map(async |number| create(api, &format!("{name} {number}")).await)).await
 }
 
-/// Repeats a request with one idempotency key until its status is neither 503 nor 409.
+/// Repeats the creation of a manual with one idempotency key while the response is 503 or 409.
+/// Panics if that takes longer than `within`.
 async fn create_at_last(api: &Api, name: &str, within: Duration) -> ApiResponse {
     let start = Instant::now();
     loop {

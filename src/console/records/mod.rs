@@ -634,7 +634,8 @@ pub fn import_stays(request: &ConsoleRequest) -> Option<String> {
         .then(|| address(request, "/flats/import", RecordKind::Reservation))
 }
 
-/// Returns the address of the form that changes a stay. `None` if the member may not open the form.
+/// Returns the address of the page of a stay, which contains the form that changes the stay. `None`
+/// if the member may not open the page.
 pub fn edit_stay(request: &ConsoleRequest, id: Uuid) -> Option<String> {
     (request.may(LIST) && request.may(READ))
         .then(|| address(request, &format!("/flats/{id}"), RecordKind::Reservation))

@@ -37,7 +37,8 @@ pub struct Window {
 impl Window {
     pub(super) async fn open(driver: &str) -> Self {
         choose_tls_provider();
-        // A command may wait for a page load, which has its own time limit.
+        // A command may wait for a page load, which may take up to `PATIENCE`. So the time limit of
+        // the HTTP request is longer.
         let http = Client::builder()
             .timeout(PATIENCE * 2)
             .no_proxy()

@@ -405,7 +405,8 @@ impl ApiResponse {
         self.body["data"].clone()
     }
 
-    /// Returns `error` of the response. Panics if the response has another status.
+    /// Returns the field `error` of the response's body. Panics if the response has another status
+    /// than `status`.
     #[track_caller]
     pub fn error(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.body);

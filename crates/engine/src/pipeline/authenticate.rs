@@ -140,9 +140,9 @@ struct Keys(Cache<PresentedToken, CachedCaller>);
 #[derive(Clone)]
 struct CachedCaller {
     identified: Arc<Identified>,
-    /// Whether the organization's revisions had changed at the last look-up of the key. They then
-    /// have probably changed again, so the next look-up loads the key without first comparing
-    /// revisions.
+    /// Whether the organization's revisions had changed at the last look-up of the key. If so, they
+    /// have probably changed again. The next look-up therefore loads the key at once, without
+    /// comparing the revisions first.
     changes_often: bool,
 }
 
