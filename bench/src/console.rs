@@ -266,7 +266,8 @@ fn links(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Follows all links from the first page on and measures the pages that they lead to.
+/// Measures the pages of the console. Begins with the home page and `TYPED_PAGES`, follows all
+/// links, and measures at most `PAGES_PER_KIND` pages of each kind.
 async fn walk(
     browser: &mut Browser,
     client: &Client,

@@ -254,9 +254,9 @@ impl SyncBatch {
         self.rejected_keys.extend(key);
     }
 
-    /// Completes the batch after the last record of the request. If a record was deleted and its
-    /// later write was skipped, deletes it now. Then checks the number of hosts, which depends on
-    /// all records.
+    /// Completes the batch after the last record of the request. Deletes each record whose deletion
+    /// waited for a later write in the same request, if that write was skipped. Then checks the
+    /// number of hosts, which depends on all records.
     pub(super) fn finish(&mut self) {
         let pending = self
             .records

@@ -171,7 +171,7 @@ async fn issues_are_refused_without_the_flag_or_beyond_twenty(app: App) {
         .await;
     cancel(&house).await;
     report(&house, "Hello").await.error(403);
-    // The guest's task remains when the reservation is deleted.
+    // The task of the guest's issue remains when the reservation is deleted.
     house.org.delete_record("reservation", house.stay).await;
     assert_eq!(
         house
@@ -504,8 +504,8 @@ async fn an_abandoned_cart_is_reported_once_for_each_change(app: App) {
     app.clock.advance(DAY);
     app.server.sweep_once().await;
     assert_eq!(changes(&house).await, ["cart_abandoned"; 2]);
-    // While `isCartAbandonmentEnabled` is false, the service reports no abandoned cart. When it is
-    // true again, it reports the cart that is still there.
+    // While `isCartAbandonmentEnabled` is false, the service reports no abandoned cart. When the
+    // setting is true again, the service reports the cart, which is still stored.
     house
         .update_portal(house.portal, json!({ "isCartAbandonmentEnabled": false }))
         .await;

@@ -595,8 +595,8 @@ mod tests {
         }
     }
 
-    /// Returns the sentence for a reason, and the sentence about the change that would show or hide
-    /// the item instead.
+    /// Returns the sentence for a reason, and the sentence about the change that would show a
+    /// hidden item or hide a shown item.
     fn reason_and_change(
         language: &'static str,
         kind: ExplainedKind,

@@ -212,8 +212,8 @@ async fn changed_since(
     for pass in held {
         let mut request = PageRequest::without_browser(service.clone(), pass.token);
         let stay = (pass.organization, pass.reservation);
-        // The stay cannot be read now. Its pass is not in this list; the device finds its change in
-        // a later list.
+        // The stay cannot be read now, so this list omits its pass. The device learns from a later
+        // list that the pass has changed.
         let Ok(current) = current(service, &mut request, stay).await else {
             continue;
         };

@@ -42,8 +42,8 @@ const MAX_TIME: Duration = Duration::from_secs(300);
 const MAX_PARTS: usize = 16;
 /// The maximum number of bytes of a text part.
 const MAX_TEXT_BYTES: usize = 16 << 10;
-/// The maximum number of bytes that may arrive before the headers or a chunk of a part are
-/// complete.
+/// The maximum number of bytes that may arrive before the parser returns the headers of a part or a
+/// chunk of the part's content.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 /// Number of bytes that a body may have in addition to the maximum size of its file. The server
 /// does not read further bytes.
