@@ -25,8 +25,8 @@ use super::stay::Stay;
 
 /// Maximum pause between two searches for abandoned carts.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Minimum pause between two searches for abandoned carts, even if [`CartAbandonmentDelay`] is very
-/// short.
+/// Minimum pause between two searches for abandoned carts. A shorter [`CartAbandonmentDelay`] does
+/// not shorten the pause.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 /// Maximum time until a cart is checked again, if its portal has reminders switched off.
 const MAX_RECHECK_DELAY: Duration = Duration::from_secs(3_600);

@@ -64,8 +64,9 @@ impl RecognitionNeeds {
     }
 }
 
-/// Looks up facts about the guest and adds them to the reservation. A fact that the reservation
-/// already states is not replaced.
+/// Looks up facts about the guest and adds them to the reservation. If the reservation already
+/// states that the guest stayed before, or states a verification status other than `unverified`,
+/// this fact is not looked up.
 pub(super) fn complete(
     context: &mut Context<'_, '_>,
     id: Uuid,

@@ -220,7 +220,8 @@ pub struct PrecheckinView {
     pub steps: Vec<StepView>,
 }
 
-/// Returns the language for a guest: the requested language, else the reservation's, else English.
+/// Returns the language for a guest: the requested language, or without one the language of the
+/// reservation. Returns English if there is neither, or if the value is not a language.
 #[must_use]
 pub fn language_of(requested: Option<&str>, guest: &Guest) -> String {
     requested

@@ -443,8 +443,7 @@ fn lengths(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<HashMap<Uuid
         .collect()
 }
 
-/// Returns, by the id of the text, the reason to refuse an unknown placeholder of the text. Texts
-/// without an unknown placeholder are left out.
+/// Returns a reason for each text that contains an unknown placeholder, by the id of the text.
 fn placeholder_faults(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],

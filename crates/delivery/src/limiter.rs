@@ -247,8 +247,9 @@ impl Limiter {
         })
     }
 
-    /// Returns how many more deliveries of a subscription may be sent. If the limiter has no record
-    /// of the subscription's target, assumes the smallest limit of a target.
+    /// Returns how many more deliveries of a subscription may be sent: the minimum of the free
+    /// permits of its groups, and of all free permits. If the limiter has no record of the
+    /// subscription's target, the smallest limit of a target takes the place of the groups.
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let permits = self.permits();
         let groups = permits

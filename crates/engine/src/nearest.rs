@@ -4,7 +4,8 @@
 const MAX_LENGTH: usize = 100;
 
 /// Returns the name in `known` that is nearest to `name`. Case, `_`, `-` and a final `[]` are
-/// ignored. Up to one character in four may differ.
+/// ignored. At most a quarter of the characters of `name` may differ, but one differing character
+/// is always allowed.
 pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     if name.len() > MAX_LENGTH {
         return None;

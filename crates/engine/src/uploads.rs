@@ -254,8 +254,9 @@ pub fn created_at(key: &str) -> Option<Timestamp> {
     .ok()
 }
 
-/// Returns the name of a file: the last path segment of the client's name, without control and
-/// bidirectional characters, up to [`NAME_LENGTH`].
+/// Returns the name of an uploaded file: the last path segment of the name that the client sent,
+/// without control and bidirectional characters, cut at [`NAME_LENGTH`]. A name of dots alone, or
+/// an empty name, becomes [`NAMELESS`].
 pub(crate) fn file_name(sent: Option<&str>) -> String {
     let is_bidirectional = |c: char| {
         matches!(
