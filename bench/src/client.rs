@@ -274,7 +274,8 @@ pub enum RepeatedRequest {
     Read(Arc<str>, Coding),
     /// The creation of a portal, each time with a new idempotency key.
     Create(Keys),
-    /// The creation of a portal. These clients take turns, each with a new idempotency key.
+    /// The creation of a portal, each time with a new idempotency key. The requests go through
+    /// these clients in turn.
     CreateBy(Keys, Arc<[Client]>),
 }
 

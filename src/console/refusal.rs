@@ -180,8 +180,8 @@ impl FormAttempt {
         Self::with_messages(request, status, text)
     }
 
-    /// Builds the value from a status and messages. Reads from the submitted form whether its
-    /// session had ended.
+    /// Builds the state of a submitted form from a status and error messages. Sets `is_returned` if
+    /// the form has fields but its session may not write.
     pub fn with_messages(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,

@@ -222,9 +222,9 @@ fn timestamp_of(record: &Object, name: &str) -> Option<Timestamp> {
     text.parse::<Moment>().ok().map(|at| at.0)
 }
 
-/// Returns the door code of a record if it is valid for a stay now. The boolean is true if the
-/// record names the stay. If the record names no stay, its code must be for the stay's flat, and
-/// for a time that overlaps the stay.
+/// Returns the door code in a record, and whether the record names the stay. Returns `None` if the
+/// code is not for this stay or not valid now. A record that names no stay must have the stay's
+/// flat and a period that overlaps the stay.
 fn valid_code(
     record: &Object,
     reservation: Uuid,

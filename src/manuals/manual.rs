@@ -245,7 +245,7 @@ pub struct CoverChange {
 /// An image for the cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CoverImage {
-    /// An address, for which an image record is created.
+    /// The address of an image. The change creates an image record for it.
     Url(String),
     /// The id of an existing image record.
     Record(Uuid),

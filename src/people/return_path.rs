@@ -12,9 +12,9 @@ pub(super) const MAX_RETURN_PATH_BYTES: usize = 8_000;
 
 /// Returns the reason why a text is not a valid return path, if any.
 ///
-/// A valid text is an absolute path and a query of RFC 3986 (3.3, 3.4). No segment of the path may
-/// be empty, consist of dots, or hide a separator as `%2F`, `%5C` or a control character. The query
-/// may encode anything.
+/// A valid text is an absolute path and a query of RFC 3986 (3.3, 3.4). Only the last segment of
+/// the path may be empty. No segment may consist of one or two dots, or contain an encoded slash
+/// (`%2F`), backslash (`%5C`), percent sign or control character. The query may encode anything.
 pub fn return_path_error(text: &str) -> Option<&'static str> {
     if text.len() > MAX_RETURN_PATH_BYTES {
         return Some("must have at most 8000 bytes");

@@ -354,8 +354,9 @@ on_both!(rules_decide_which_stays_get_a_step);
 async fn rules_decide_which_stays_get_a_step(app: App) {
     let house = House::build(&app).await;
     let path = json!([["property", house.flat]]);
-    // The default stay: a new guest who booked directly on 2 November, for four nights from 11
-    // December. A row changes some of these fields.
+    // Each row of the table has rules, a stay and the expected result. The stay of a row has the
+    // default data except for the listed fields. The default guest is new and booked directly on 2
+    // November, for four nights from 11 December.
     let years = json!({ "checkOut": "2029-12-15" });
     // Half past midnight in Madrid, in winter and in summer. In UTC both are on the day before.
     let (late, late_in_summer) = (

@@ -113,9 +113,9 @@ pub async fn texts(api: &Api, translation: &Value) -> Value {
         .collect()
 }
 
-/// Returns whether an image record exists. Sends an update with a reference to the image and a
-/// wrong field: a missing reference is a 404, which the service reports before the 400 for the
-/// wrong field.
+/// Returns whether an image record exists. Updates the manual `probe` with a reference to the image
+/// and with an invalid `titleId`. The service reports a missing image with 404 before it reports
+/// the invalid field with 400.
 async fn is_there(api: &Api, probe: &Value, image: &Value) -> bool {
     match change(api, probe, json!({ "imageId": image, "titleId": null }))
         .await

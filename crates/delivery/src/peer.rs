@@ -90,7 +90,8 @@ mod tests {
     use super::*;
     use engine::error::innermost;
 
-    /// Returns a client for which a name resolves to an address that no guard has checked.
+    /// Returns a client with a [`PeerGuard`]. The client resolves the name `rebound.example` to
+    /// `address` by its own configuration, without the check of a resolver.
     fn client(targets: Targets, address: SocketAddr) -> Client {
         rustls::crypto::ring::default_provider()
             .install_default()

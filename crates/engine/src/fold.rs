@@ -93,8 +93,9 @@ fn push(c: char, folded: &mut String) {
                 folded.push(' ');
             }
         }
-        // Unicode does not decompose these letters, although people read them as accented letters.
-        // Most keyboards lack the punctuation marks.
+        // Unicode does not decompose the following letters, although people read them as plain
+        // letters with a mark. Most keyboards lack curly quotes and long dashes, so both become
+        // their ASCII forms.
         'ø' => folded.push('o'),
         'ł' => folded.push('l'),
         'đ' => folded.push('d'),

@@ -23,9 +23,9 @@ use crate::values;
 const BATCH: u32 = 200;
 
 store::statements! {
-    /// Reads the version of a summary in this database.
+    /// Reads the version of the summary format that the stored summaries of this name have.
     VERSION = "select version from summary_version where name = ?1";
-    /// Stores the version of a summary, unless a newer version is stored.
+    /// Stores the version of a summary format, unless a newer version is stored.
     STORE_VERSION = "insert into summary_version (name, version) values (?1, ?2)
         on conflict (name) do update set version = excluded.version
         where summary_version.version < excluded.version";

@@ -33,7 +33,8 @@ store::statements! {
     STORED_BYTES = "select cast(coalesce(sum(case when reservation_id = ?2 then size end),
         0) as bigint),
         cast(coalesce(sum(size), 0) as bigint) from guest_file where organization_id = ?1";
-    /// Queues the storage key of bytes for removal. No row of a file has this key.
+    /// Queues a storage key whose bytes belong to no row of `guest_file`, so that the bytes are
+    /// deleted from the storage.
     QUEUE_KEY = "insert into file_removal (organization_id, key) values (?1, ?2)
         on conflict do nothing";
     /// Queues the storage keys of the given files for removal.
@@ -203,7 +204,8 @@ pub(super) fn used_upload_bytes(
     })
 }
 
-/// Queues the storage key of bytes for removal. No row of a file has this key.
+/// Queues a storage key whose bytes belong to no row of `guest_file`, so that the bytes are deleted
+/// from the storage. An example is an upload that turned out to be a duplicate.
 pub(super) fn queue_file_removal(context: &mut Context<'_, '_>, key: String) -> Result<()> {
     context.execute_deferred(&QUEUE_KEY, values![key])?;
     context.wake(REMOVALS);

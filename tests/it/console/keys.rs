@@ -320,8 +320,9 @@ async fn a_token_is_shown_once_and_never_again(app: App) {
             .len(),
         1
     );
-    // A member who may no longer create keys sends the requests again that created and rotated a
-    // key. The service does not replay the response with the token.
+    // The member loses access to some flats, so the member may no longer create keys. The member
+    // then repeats the requests that created and rotated a key. The service does not replay the
+    // stored responses.
     let flat = org.property(None, &[]).await;
     org.member(id, Some(&[flat]), Permission::VARIANTS, true)
         .await;

@@ -436,8 +436,9 @@ pub async fn submitted_stay(
     (stay, token)
 }
 
-/// Creates a subscription in the console and sends a ping. Returns the ids of the subscription and
-/// of the ping's delivery. Returns `None` if the member may not create subscriptions.
+/// Creates a subscription to `event` in the console and sends a ping. Returns the ids of the
+/// subscription and of the ping's delivery. Returns `None` if the member may not create
+/// subscriptions, or if the form does not offer the event.
 pub async fn subscribed(browser: &Browser, event: &str) -> Option<(String, String)> {
     let response = browser.get("/console/webhooks/new").await;
     if response.status != 200 || !response.body.to_string().contains(event) {

@@ -200,7 +200,8 @@ impl<'a> House<'a> {
     }
 }
 
-/// Sends a request to the guest interface. The path begins after the path of the stay.
+/// Sends a request to the guest interface. `path` is relative to the path of the stay, such as
+/// `/messages`.
 pub async fn guest(
     app: &App,
     token: &str,

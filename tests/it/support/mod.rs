@@ -452,7 +452,8 @@ pub struct Api {
 }
 
 impl Api {
-    /// Returns a client of the interface with this base URL. The client sends this token.
+    /// Returns a client for the interface at the URL `base`. Every request of the client contains
+    /// `token`.
     pub fn at(base: &str, token: &str) -> Self {
         Self {
             http: http_client(),

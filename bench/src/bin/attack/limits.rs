@@ -48,7 +48,8 @@ const CONCURRENT_UPLOADS: usize = 8;
 const NETWORKS: u8 = 4;
 /// Number of client addresses in each network.
 const ADDRESSES: u8 = 50;
-/// Number of silent connections to the server that may open only `FEW_FILES` files.
+/// Number of silent connections that a client opens to a server. The server may open only
+/// `FEW_FILES` files, including sockets.
 const SILENT_CONNECTIONS: usize = 1_500;
 
 /// Sends endless bodies without a credential, over HTTP/1.1 and HTTP/2. Then checks the server's

@@ -507,8 +507,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any number of senders use all the bytes that they may. There is still space for one more
-        /// sender.
+        /// Several senders add bytes until none of them may add more. Even then, a new sender may
+        /// still send.
         #[test]
         fn senders_always_leave_memory_for_another_sender(
             greedy in 1..12_usize,

@@ -45,7 +45,7 @@ macro_rules! limits {
 /// `BySession`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
-    /// Each connection has a server connection to itself, as long as it is open.
+    /// Each connection of this program keeps one server connection to itself until it closes.
     BySession,
     /// Each transaction may get a different server connection.
     ByTransaction,

@@ -332,8 +332,9 @@ prop_compose! {
 }
 
 proptest! {
-    /// Compares `decide` with the simple implementation (rules: manuals#visibility), at any time
-    /// and at the times at which the decision changes.
+    /// Compares the decision of `decide` with that of the simple implementation in this file
+    /// (rules: manuals#visibility). The compared times are a random one, and those at which the
+    /// decision can change.
     #[test]
     fn visibility_agrees_with_the_contract(
         rules in some_rules(),
