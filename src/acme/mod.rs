@@ -179,8 +179,9 @@ impl CertificateRenewer {
         let pem = format!("{key}{chain}");
         let certificate = Tls::examine_pem(pem.as_bytes())
             .map_err(|error| format!("the certificate that was issued {error}"))?;
-        // The certificate is stored before its use. If storing fails, this order fails. Otherwise
-        // each restart would order another certificate.
+        // The certificate is stored before the server uses it. If it cannot be stored, the order
+        // fails. A certificate in use that is not stored would be lost at the next restart, and
+        // each restart would order another one.
         let folder = self.folder.clone();
         let text = pem.clone();
         let result = tokio::task::spawn_blocking(move || folder.store_certificate(&text)).await;

@@ -94,7 +94,7 @@ struct DeletedCalendarFeed {
     success: bool,
 }
 
-/// The data of a feed with which `refreshCalendarFeed` starts a fetch.
+/// The feed that `refreshCalendarFeed` fetches, and the organization of this feed.
 struct PreparedFeed {
     organization: Uuid,
     feed: Uuid,

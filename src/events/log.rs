@@ -65,8 +65,8 @@ store::statements! {
         is_cut = false where organization_id = ?1 and id = ?2 and status <> 'pending'";
     /// Marks a delivery of a ping, so that the other statements recognize it.
     IS_PING = "update webhook_delivery set is_ping = true where organization_id = ?1 and id = ?2";
-    /// Deletes pings of a subscription that are older than its newest `?3` pings. One execution
-    /// deletes at most `?3` pings, and skips pings that another transaction has locked.
+    /// Keeps the newest `?3` pings of a subscription and deletes older pings. One execution deletes
+    /// at most `?3` pings, and skips pings that another transaction has locked.
     DROP_PINGS = "with surplus as (select id from webhook_delivery where organization_id = ?1
         and subscription_id = ?2
             and is_ping = true order by created_at desc, id desc limit ?3 offset ?3

@@ -371,8 +371,9 @@ impl Escaper<'_> {
         self.push(rest);
     }
 
-    /// Adds the bracket at the end of a link's text, and the link's target after it. If the target
-    /// has no letter, the brackets are text. Returns the number of bytes that were read.
+    /// Writes the end of a link: the bracket after the link's text, and the link's target. If the
+    /// target has no letter, escapes the bracket, because the brackets are then part of the text.
+    /// Returns the number of bytes that were read.
     fn target(&mut self, rest: &str) -> usize {
         let target = rest
             .strip_prefix("](")

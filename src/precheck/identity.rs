@@ -17,7 +17,8 @@ pub enum FlagAction {
     Ignore,
     /// Sends the guest to the team for review at once.
     Review,
-    /// Lets the guest repeat the check once. After a second failure, sends the guest to the team.
+    /// Lets the guest repeat the identity check once. If the check flags the guest again, sends the
+    /// guest to the team for review.
     Fail,
 }
 

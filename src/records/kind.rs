@@ -106,7 +106,7 @@ pub(crate) struct Reference {
 /// Returns the JSON Schema of a record's data.
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// The properties of a kind, as [`RecordKind::declaration`] declares them.
+/// The attributes of a record kind, as [`RecordKind::declaration`] declares them.
 #[derive(Clone, Copy)]
 struct Declaration {
     /// The JSON Schema of the record's data.

@@ -139,8 +139,8 @@ async fn rows(org: &Org<'_>) -> (i64, i64) {
     org.app.server.service.store.read(count).await.unwrap()
 }
 
-/// Waits until an organization has these numbers of rows. The wait does not start the sweep that
-/// otherwise runs every minute.
+/// Waits until an organization has these numbers of rows. The test does not run the sweep of every
+/// minute, so only the removal that a deletion itself starts can change the numbers.
 async fn until_rows(org: &Org<'_>, expected: (i64, i64)) {
     for _ in 0..800 {
         if rows(org).await == expected {

@@ -156,7 +156,8 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         [0x2001, second, ..] if second < 0x0200 || second == 0x0db8 => false,
         // 3fff::/20, documentation.
         [0x3fff, second, ..] if second < 0x1000 => false,
-        // 2000::/3, the whole range that is assigned for global unicast.
+        // Only 2000::/3 is assigned for global unicast. An address outside this range is not
+        // public.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

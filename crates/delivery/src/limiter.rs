@@ -473,8 +473,9 @@ mod tests {
         assert_eq!(free(0), 16, "its groups are not known");
         let mut permits = fill(&limiter, |number| (number, "slow.example".into(), 443));
         let other = limiter.acquire(to("quick.example", 443, 1, 5_000));
-        // Subscriptions 0 and 15 have permits. Subscription 16 was refused a permit, and 5,000 has
-        // another target.
+        // `fill` took all 16 permits of the target `slow.example`, for the subscriptions 0 to 15.
+        // Subscription 16 was refused a permit for this target. Subscription 5,000 uses one of the
+        // 16 permits of another target.
         assert_eq!([free(0), free(15), free(16), free(5_000)], [0, 0, 0, 15]);
         limiter.begin_search();
         assert_eq!(free(16), 0, "a full group is remembered");

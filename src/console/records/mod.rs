@@ -425,8 +425,8 @@ fn with_timestamps(
     })
 }
 
-/// Removes the beginning of each issue's path up to `data`. The rest of the path is the name of a
-/// form field.
+/// Removes the segment `data`, and all segments before it, from the path of each issue. The rest of
+/// the path is the name of a form field.
 fn below_data(mut refusal: ConsoleRefusal) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         if let Some(place) = issue.path.iter().position(|step| step == "data") {

@@ -92,7 +92,8 @@ pub(super) fn with_extension(name: &str, content_type: &str) -> String {
     format!("{stem}.{usual}")
 }
 
-/// Returns whether a browser may show a file of this type: as a picture, which cannot run a script.
+/// Returns whether a browser may show a file of this type instead of downloading it. Only types of
+/// pictures qualify, because a picture cannot run a script.
 pub(super) fn is_inline_type(content_type: &str) -> bool {
     matches!(content_type, "image/jpeg" | "image/png" | "image/webp")
 }

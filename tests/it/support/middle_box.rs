@@ -28,10 +28,11 @@ struct ProxySettings {
     is_closed: AtomicBool,
     /// Delay of all data that the database sends, in milliseconds.
     delay: AtomicU64,
-    /// Number of round trips that the node has begun.
+    /// Number of round trips between the node and the database that the node has begun.
     round_trips: AtomicU64,
-    /// A text, and the message to drop. After a connection has sent the text, the proxy drops all
-    /// bytes of that connection from the connection's next commit on.
+    /// The text that marks a connection, and the message that the proxy drops. After a connection
+    /// has sent the text, its next commit triggers the loss. The proxy drops that commit or the
+    /// response to it, and all later bytes of the connection.
     mark: Mutex<Option<(Vec<u8>, LostMessage)>>,
 }
 

@@ -307,7 +307,8 @@ struct CountedBody {
     waiting: Option<BoxFuture<'static, Option<Bytes>>>,
     /// When the waiting chunk began to wait.
     since: Instant,
-    /// How long the remaining chunks of the body may wait together.
+    /// How long the remaining chunks of the body may still wait for space in the memory budget, all
+    /// together.
     time_left: Duration,
     refusal: Refusal,
 }

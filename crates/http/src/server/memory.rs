@@ -35,8 +35,8 @@ impl Work {
 
     /// Returns free memory to the system after each burst of work. Never ends.
     pub(super) async fn return_memory(&self) {
-        // At the last check of a burst of work, bodies of the burst may still be in use. So memory
-        // is returned once more at the next check.
+        // At the check that ends a burst, request bodies of the burst may still be in use. So the
+        // server returns memory to the system once more at the next check.
         let mut is_due_again = false;
         loop {
             tokio::time::sleep(INTERVAL).await;

@@ -44,7 +44,7 @@ const APPLIED: &str = "select coalesce(string_agg(version || ' ' || name, ',' or
     '') from refinery_schema_history";
 
 /// Fails if the database lacks some of these migrations, or has migrations unknown to this program.
-/// Blocks.
+/// Blocks the thread while it waits for the database.
 pub(super) fn assert_migrated(link: &mut Link, migrations: &refinery_core::Runner) -> Result<()> {
     let applied = match link.scalar(Instant::now() + WAIT_LIMIT, APPLIED) {
         Ok(applied) => applied.unwrap_or_default(),

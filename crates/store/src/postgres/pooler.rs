@@ -149,7 +149,7 @@ impl Pooling {
     /// Turns an error of a server behind a pooler into [`Failure::Demoted`] if it means that the
     /// server no longer accepts writes.
     pub(super) fn classify(self, failure: Failure) -> Failure {
-        // The first code is a standby's answer to `begin … read write`.
+        // The first code is the error of a standby that gets `begin … read write`.
         let demoted = [
             SqlState::FEATURE_NOT_SUPPORTED,
             SqlState::READ_ONLY_SQL_TRANSACTION,
