@@ -15,8 +15,9 @@ const CONNECTIONS: u32 = 32;
 /// The minimum rate of requests for the list of steps, as a fraction of the rate of a bare HTTP
 /// handler that sends the same bytes.
 const LIST_TARGET: f64 = 0.7;
-/// The minimum rate of requests for a list that is a tenth as long. It is below `LIST_TARGET`,
-/// because the fixed cost of a request has more weight in a short response.
+/// The minimum rate of requests for the list of portals, as a fraction of the rate of a bare HTTP
+/// handler. The response is a tenth as long as the list of steps. The target is below
+/// `LIST_TARGET`, because the fixed cost of a request has more weight in a short response.
 const SHORT_TARGET: f64 = 0.25;
 /// The minimum rate of requests for the compressed list, as a fraction of the rate of a bare HTTP
 /// handler that sends the same bytes.

@@ -35,8 +35,8 @@ fn in_words(request: &ConsoleRequest, at: Timestamp) -> String {
     )
 }
 
-/// Formats a moment that an operation's answer contains as text. The text for members shows the
-/// time in UTC. A text that cannot be parsed is shown as it is.
+/// Formats the text of a timestamp, as an operation returns it, for members. The result shows the
+/// time in UTC. A text that is not a timestamp is shown as it is.
 pub fn timestamp(request: &ConsoleRequest, at: &str) -> FormattedTime {
     FormattedTime {
         iso: at.to_owned(),

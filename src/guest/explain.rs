@@ -399,8 +399,8 @@ impl TextsOfGuest {
         Values::of(stay, &self.custom, &self.language, false)
     }
 
-    /// Returns, of the texts that `fields` link, those that the guest does not get, because a
-    /// placeholder in them has no value.
+    /// Finds the texts, among those that `fields` link, that the guest does not get because a
+    /// placeholder in the text has no value.
     fn hidden<const N: usize>(
         &self,
         values: &Values<'_>,

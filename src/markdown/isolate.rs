@@ -67,7 +67,7 @@ fn push_isolated(text: &str, escape: Escape, html: &mut String) {
     escape(&text[from..], html);
 }
 
-/// Appends a text, escaped in the same way as by the templates.
+/// Appends a text to the HTML, with the same character references that the templates use.
 fn push_escaped(text: &str, html: &mut String) {
     for character in text.chars() {
         match character {

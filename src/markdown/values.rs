@@ -3,7 +3,8 @@
 //! While a text is rendered, a [`mark`] represents each value. A mark is one word of letters, so a
 //! value cannot change the formatting of the text.
 
-/// The start and the end of a mark. Markdown gives no meaning to letters alone.
+/// The start and the end of a mark, which stands for a value while the text is rendered. Both
+/// consist of letters, because Markdown never reads letters as formatting.
 const MARK: (&str, &str) = ("zqvalue", "qz");
 
 /// The schemes of links to a phone number.

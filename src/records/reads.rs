@@ -554,7 +554,8 @@ fn declare(id: &'static str, path: &'static str, needs: Permission) -> Declarati
     Operation::public(id, Method::GET, path, Needs::Permission(needs))
 }
 
-/// Completes the declaration of a paginated list of a kind.
+/// Completes the declaration of an operation that returns a paginated list of the records of one
+/// kind.
 fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> Operation {
     declaration
         .not_for_tools(&["updatedSince"])

@@ -531,7 +531,8 @@ mod tests {
         .min()
     }
 
-    /// Computes the fit of a name in a simple way, on lists of characters.
+    /// Computes the fit of a name from its definition, on lists of characters. It is slow and easy
+    /// to verify, and the tests compare the real function with it.
     fn literal_plain(query: &str, name: &str) -> Option<Fit> {
         let (query, name): (Vec<char>, Vec<char>) =
             (query.chars().collect(), name.chars().collect());

@@ -566,7 +566,8 @@ async fn pending_deliveries_of_an_erased_organization_are_dropped(app: App, rece
 /// Checks that every statement that looks up an organization excludes erased organizations.
 #[test]
 fn every_organization_lookup_excludes_erased_organizations() {
-    // This statement runs in a transaction that has already found the organization.
+    // The statement that raises the revision needs no condition. It runs in a transaction that has
+    // already looked up the organization by another statement, which excludes erased organizations.
     let is_exempt = |text: &str| {
         text.starts_with("update organization set revision = revision +")
             && !text.contains("returning")

@@ -17,7 +17,7 @@ use crate::support::server_process::{ServerProcess, output_of};
 use crate::support::waiting::in_time;
 use crate::support::{ApiResponse, App, PLATFORM_KEY, http_client, new_id, on_both, postgres};
 
-/// A server process, and the requests that these tests send to it.
+/// A server process, with methods that send requests to it.
 struct Running(Node);
 
 impl Running {

@@ -17,7 +17,8 @@ async fn view(house: &House<'_>) -> Value {
     house.org.app.stay(&house.token, "").await.data()
 }
 
-/// Returns the text of a file or page. `rest` follows the address of the guest's page.
+/// Returns the body of the guest's page, or of a file below it. `rest` is the part of the path
+/// after the address of the guest's page, such as `/stay.ics`.
 async fn text(house: &House<'_>, rest: &str) -> String {
     let app = house.org.app;
     let url = format!("{}/stay/{}{rest}", app.base, house.token);

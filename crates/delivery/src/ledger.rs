@@ -58,9 +58,9 @@ store::statements! {
         where d.subscription_id = waiting.id and d.status = 'pending'
                 and d.leased_until is null limit 1), id
         from waiting where id is not null limit ?3";
-    /// Does the same as `WAITING` for organizations on several servers, which cannot run the
-    /// recursion. Reads the subscriptions of each organization that has a row in `webhook_due`
-    /// whose time is at most `?4`.
+    /// Does the same as `WAITING` on a sharded database. Citus cannot run the recursion of
+    /// `WAITING`, so this statement reads the subscriptions of each organization that has a row in
+    /// `webhook_due` whose time is at most `?4`.
     WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_due q
         join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1
         and s.id <= ?2 and s.deleted_at is null

@@ -304,7 +304,7 @@ struct AccessConfirmation<'v> {
     back: String,
 }
 
-/// Reads the connection between the app and the member that the query names.
+/// Reads the connection of an app to a member. The query parameters `app` and `member` name both.
 async fn named(request: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusal> {
     let (app, member) = (
         request.query_parameter("app").unwrap_or_default(),

@@ -132,8 +132,9 @@ impl AsRef<[u8]> for ReservedChunk {
     }
 }
 
-/// Returns whether an address may use more: its own amount must be smaller than the free amount.
-/// For example, `own` is its number of bytes, `all` that of all addresses.
+/// Returns whether a client address may use more of a limited resource, such as bytes or unfinished
+/// bodies. The amount that the address uses (`own`) must be smaller than the free amount: `limit`
+/// without the amount that all addresses use (`all`).
 const fn has_space(own: u64, all: u64, limit: u64) -> bool {
     own < limit.saturating_sub(all)
 }

@@ -62,7 +62,8 @@ pub struct RateLimits {
     shared: Option<Arc<SharedLog>>,
 }
 
-/// The logs of all credentials, and when logs without recent requests were last removed.
+/// The logs of accepted requests, one for each credential, and the time at which logs without
+/// recent requests were last removed.
 #[derive(Default)]
 struct Logs {
     by_owner: HashMap<Owner, VecDeque<Duration>>,

@@ -56,8 +56,8 @@ pub(super) struct StoredFile {
 }
 
 impl StoredFile {
-    /// Deletes the file if the request was refused. The deletion runs in the background, so the
-    /// response does not wait for it.
+    /// Deletes the file if the request failed and certainly had no effect. The deletion runs in the
+    /// background, so the response does not wait for it.
     pub(super) fn settle(self, result: &Result<Success>) {
         if result
             .as_ref()

@@ -148,8 +148,8 @@ impl Connection {
     }
 
     /// Prepares the connection for work that ends by `deadline`. `first` is the statement that
-    /// begins the transaction. Until `replace_until`, another connection replaces this one if it
-    /// turns out to be lost before the server's first answer.
+    /// begins the transaction. If this connection is lost before the server's first answer, another
+    /// connection may replace it until `replace_until`.
     pub(super) fn ready(
         &mut self,
         first: Option<&'static str>,

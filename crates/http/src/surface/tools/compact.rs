@@ -155,7 +155,8 @@ impl CompactSchema {
         split_types(result)
     }
 
-    /// Returns the compact value of a keyword. Returns `None` for an empty list of required fields.
+    /// Returns the compact value of a keyword of JSON Schema. Returns `None` if the keyword is
+    /// `required` and its list is empty.
     fn plain(&self, name: &str, value: &Value) -> Option<Value> {
         let is_included =
             |value: &&Value| self.takes_null || (!value.is_null() && *value != "null");
