@@ -42,9 +42,9 @@ const LIST: &str = LIST_AUDIT_LOG.id();
 const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
-/// The screen of a resource shows at most `LATEST` of the last `SCAN_LIMIT` entries about the
-/// resource. The screen omits entries of the operation `LOOKING`, which creates previews, because a
-/// preview changes nothing.
+/// The page of a resource shows at most `LATEST` changes. It takes them from the last `SCAN_LIMIT`
+/// audit entries about the resource. It omits entries of the operation `LOOKING`, which creates a
+/// preview and so changes no resource.
 const LATEST: usize = 5;
 const SCAN_LIMIT: usize = 20;
 const LOOKING: &str = "createPortalPreview";

@@ -34,7 +34,8 @@ pub(super) const HIDDEN: &str = "••••••••";
 /// contain the password.
 pub(super) const WIFI_ICON: &str = "wifi";
 
-/// The values of custom fields at a flat, by name in lower case.
+/// For each custom field that placeholders name, by its name in lower case: the value at the flat,
+/// or the reason why the placeholder has no value.
 pub(super) type CustomValues = HashMap<String, Result<String, MissingReason>>;
 
 /// The reason that a placeholder has no value.
@@ -385,7 +386,7 @@ pub(super) fn missing_of_step(
         .find_map(|text| values.plain(text, TextPlacement::Elsewhere).err())
 }
 
-/// Returns the id of the flat whose values of custom fields apply.
+/// Returns the id of the flat from which a stay's texts take the values of custom fields.
 pub(super) fn flat_id(flat: Option<&StayFlat>) -> Option<Uuid> {
     flat.map(|flat| flat.placement.property)
 }

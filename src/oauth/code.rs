@@ -153,8 +153,9 @@ mod tests {
     }
 
     proptest! {
-        /// Exchanges an authorization code with right, wrong and missing values. Only the redirect
-        /// address and the resource may be missing.
+        /// Checks requests in which each value is right or wrong, and the redirect address and the
+        /// resource may also be missing. A missing redirect address or resource does not make a
+        /// request invalid.
         #[test]
         fn a_code_is_valid_only_with_the_values_of_its_request(
             is_own: bool,

@@ -50,7 +50,8 @@ pub(super) async fn revoke(State(service): State<Arc<Service>>, request: HttpReq
     )
     .await
     {
-        // The body is empty, because clients ignore it (RFC 7009, section 2.2).
+        // The body is an empty JSON object, because clients ignore the body of this response (RFC
+        // 7009, section 2.2).
         Ok(()) => reply::json(StatusCode::OK, &json!({})),
         Err(error) => {
             error.log("revoke", &request_client.client, request_id);

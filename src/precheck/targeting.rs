@@ -73,8 +73,8 @@ pub fn days_between(from: Date, to: Date) -> i64 {
     from.until(to).map_or(0, |span| i64::from(span.get_days()))
 }
 
-/// Returns how many days before check-in a stay was booked: 0 for a booking on or after the day of
-/// check-in.
+/// Returns how many days before the day of check-in a stay was booked. Returns 0 for a booking on
+/// or after that day.
 #[must_use]
 pub fn days_ahead(stay: &TargetingInput) -> i64 {
     days_between(stay.booked_on, stay.check_in).max(0)

@@ -408,8 +408,8 @@ async fn compressed_answers_count_with_their_uncompressed_size() {
     let stuck = ask_for(&mut send, LONG_LIST, &token, "br").await;
     assert!(app.server.service.outbound.bytes() > 300_000);
     app.api(&token).get("/portals").await.error(503);
-    // The service computes a response first. It drops the response if the outbound buffer has no
-    // space for it.
+    // The service computes a response before it reserves space for the response in the outbound
+    // buffer. If the buffer has no space, the service drops the response.
     let (mut other, _connection) = http2(&app, 1_000).await;
     let asked = [
         "/api/v1/payment-accounts?n=1",

@@ -360,7 +360,7 @@ async fn a_step_can_be_assigned_to_all_four_kinds_of_targets(app: App) {
         "an omitted array is empty"
     );
     assert_eq!(scopes(&api, &step).await, replaced);
-    // Two steps may be assigned to the same property; two portals may not.
+    // A property can have several steps, but only one portal.
     let other = create(&api, "main", json!({})).await;
     scope(&api, "/add", &other, json!({ "propertyIds": [two] }))
         .await

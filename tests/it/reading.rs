@@ -58,7 +58,8 @@ async fn category(house: &House<'_>, title: &str) -> Value {
         .data()
 }
 
-/// Writes the entry of a text in this language, as a person does.
+/// Writes the version of a text in this language through the API, so that it counts as written by a
+/// person and not by machine.
 async fn write(house: &House<'_>, translation: &Value, language: &str, text: &str) {
     let path = format!("/translations/{}/entries/{language}", id(translation));
     house

@@ -154,8 +154,8 @@ async fn the_own_times_of_a_stay_replace_those_of_the_flat_everywhere(app: App) 
 on_both!(a_late_confirmation_fires_created_until_the_stays_own_check_out_time);
 async fn a_late_confirmation_fires_created_until_the_stays_own_check_out_time(app: App) {
     let house = House::build(&app).await;
-    // The time is 21 November, 10:30 in Madrid. A confirmation fires no event for a stay that
-    // ended at 10:00.
+    // The time is 21 November, 10:30 in Madrid. A new confirmed reservation fires no event if its
+    // stay ended at 10:00.
     let leaving = |time: Value| {
         json!({
             "checkIn": "2026-11-19",

@@ -288,9 +288,9 @@ const SYSTEM_SCHEMES: [&str; 34] = [
 /// Returns whether an authorization may redirect people to an address. Accepts three kinds of URLs:
 /// https, http of the local machine (RFC 8252, section 7.3), and private-use schemes.
 ///
-/// A private-use scheme must contain a dot, which shows its owner (section 7.1), or a host with a
-/// dot and a path must follow it. The address must have no fragment (RFC 6749, section 3.1.2) and
-/// no user name. Its host must be safe in a header.
+/// The owner of a private-use scheme must be visible. Either the scheme contains a dot (section
+/// 7.1), or it is followed by a host with a dot and by a path. The address must have no fragment
+/// (RFC 6749, section 3.1.2) and no user name. Its host must be safe in a header.
 #[must_use]
 pub fn is_redirect_uri(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"#<>\\^`{|}".contains(&byte);

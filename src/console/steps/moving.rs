@@ -21,8 +21,8 @@ pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32
     let mut next = 0;
     for (id, position) in new_order {
         match position {
-            // A step that is still in order keeps its position, unless the gap before this position
-            // is 1,000 or more.
+            // A step that is still in order keeps its position. If the gap before this position is
+            // 1,000 or more, the step gets a smaller position instead.
             Some(position) if *position >= next && *position - next < GAP * 100 => {
                 next = position + 1;
             }

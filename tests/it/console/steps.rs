@@ -706,7 +706,7 @@ async fn a_form_without_an_action_or_with_too_many_fields_is_not_saved(app: App)
     let path = format!("/console/steps/{id}/questions");
     let form = Form::of(&page(&browser, &path).await, &path).with("q0.text", "Else?");
     form.clone().refused(&browser, 200).await;
-    // A form with more fields than the service accepts also changes nothing.
+    // A form with more fields than the service accepts is refused as a whole and changes nothing.
     let mut large = form.with("act", "save");
     large
         .fields

@@ -30,8 +30,8 @@ enum TakeoverEnd {
     /// All processes of the machine stop without closing their connections. They continue after the
     /// standby has taken over.
     Frozen,
-    /// All processes of the machine are killed by `kill -9`. They start again after the standby has
-    /// taken over.
+    /// The machine is lost: `kill -9` ends all its processes. They start again after the standby
+    /// has taken over.
     Lost,
 }
 

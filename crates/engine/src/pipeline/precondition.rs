@@ -91,7 +91,8 @@ fn matches(tag: &str, etag: Option<&str>) -> bool {
     tag == "*" || etag.is_some_and(|etag| tag == etag || is_coded(etag))
 }
 
-/// Returns the `ETag` of a response with a content coding.
+/// Returns the `ETag` of a compressed response: the `ETag` of the uncompressed response, with the
+/// name of the content coding before the closing quote.
 #[must_use]
 pub fn coded(etag: &str, coding: &str) -> String {
     format!("{}-{coding}\"", etag.strip_suffix('"').unwrap_or(etag))

@@ -138,7 +138,8 @@ struct Batch {
     /// Operations that were rolled back. They may have read uncommitted changes of other
     /// operations, so their callers get the result after the commit.
     undone: Vec<CommitCallback>,
-    /// Senders of results that do not depend on the commit.
+    /// Functions that each send the result of one operation to its caller. None of these results
+    /// depends on the outcome of the commit.
     senders: Vec<Box<dyn FnOnce() + Send>>,
 }
 

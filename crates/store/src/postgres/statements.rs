@@ -123,8 +123,8 @@ impl Statements {
         if let Some(ready) = self.ready.get(&key) {
             return Ok(Some(ready.clone()));
         }
-        // The rewrite needs the types of the parameters. The server reports them only for the
-        // statement for one row.
+        // The text of the statement for many rows contains the types of the parameters. The server
+        // reports these types when it prepares the statement for one row.
         let for_one = self.get(link, limit, statement)?;
         let Some(text) = many::of_many(
             statement.postgres(),

@@ -343,7 +343,8 @@ impl EditedQuestion {
     }
 }
 
-/// Collapses unchanged questions if the expanded questions need more bytes than [`ROOM`].
+/// Collapses the questions without changes if all expanded questions together need more bytes than
+/// [`ROOM`].
 pub fn fold(questions: &mut [EditedQuestion], known: &[EditedQuestion]) {
     if questions
         .iter()
