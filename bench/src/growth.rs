@@ -121,8 +121,8 @@ impl Curve {
         self.costs.push(cost);
     }
 
-    /// Returns a line for the table of results. The line compares the cost at the largest size with
-    /// the cost at the size before it.
+    /// Returns a line for the table of results. The line compares the costs of the request at the
+    /// largest and at the second largest size of the organization.
     pub fn line(&self) -> Line {
         let [.., smaller, larger] = self.costs[..] else {
             return Line::limit(self.what.clone(), f64::NAN, "ms", None);

@@ -293,7 +293,8 @@ mod tests {
             ("Nicht verfügbar", "", EventMeaning::Closure),
             ("Fermé", "", EventMeaning::Unclear),
             ("王小明 先生", "", booked("王小明 先生")),
-            // Texts that contain words for a booking and words for a closure.
+            // Each of these events has a word for a booking and a word for a closure, so its
+            // meaning is unclear.
             ("Reserved, not available", "", EventMeaning::Unclear),
             ("Not available", "Reserved", EventMeaning::Unclear),
         ] {

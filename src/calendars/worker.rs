@@ -202,7 +202,8 @@ impl CalendarFetcher {
         }
     }
 
-    /// Writes the changes of a fetch and the state of the feed in one transaction.
+    /// Writes the reservations that a fetch changes, and the new state of the feed, in one
+    /// transaction.
     async fn record(
         &self,
         service: &Arc<Service>,

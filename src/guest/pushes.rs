@@ -87,7 +87,7 @@ pub(crate) struct Push {
     pub token: String,
     /// The number of earlier failures of this push.
     attempts: i64,
-    /// The time of the change of the pass.
+    /// The time at which the pass changed.
     changed_at: Timestamp,
 }
 

@@ -103,7 +103,7 @@ pub(crate) static MODULE: Module = Module {
     ..Module::new("oauth")
 };
 
-/// Returns the routes whose responses are pages for browsers.
+/// Returns the routes of the pages that people open in a browser, such as the request for consent.
 fn pages(service: &Arc<Service>) -> Router {
     Router::new()
         .route(

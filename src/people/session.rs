@@ -79,7 +79,7 @@ pub struct SignedIn {
     /// The organization of the session.
     pub organization: Organization,
     pub member_id: Uuid,
-    /// The member's data as the database had them when the session was read.
+    /// The member, as stored in the database when the session was read.
     pub member: Member,
     /// The organization's revisions when the session was read.
     revisions: Revisions,

@@ -386,8 +386,8 @@ async fn a_property_with_two_assignments_is_counted_once(app: App) {
     assert_eq!(count(&api, "manual", &manual).await, 2);
     assert_eq!(count(&api, "manual", &step).await, 0, "a step is no manual");
     assert_eq!(count(&api, "portal_settings", &portal).await, 1);
-    // The number of properties of a step includes those that the step's portal serves. The number
-    // changes when the records of these properties change.
+    // The number of properties of a step includes those that the step's portal serves. So deleting
+    // such a property reduces the number.
     add(
         "precheck_step",
         &step,

@@ -30,10 +30,10 @@ const MAX_BYTES: usize = 4 << 20;
 /// How long the process waits at its end for the queued lines to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Lines that were dropped since the process started.
+/// Number of log lines that were dropped since the process started.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the number of lines that were dropped since the process started.
+/// Returns the number of log lines that were dropped since the process started.
 #[must_use]
 pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)

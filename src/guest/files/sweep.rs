@@ -78,7 +78,8 @@ store::statements! {
         where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
     /// Removes a key from the queue, because its bytes are deleted.
     DEQUEUE = "delete from file_removal where organization_id = ?1 and key = ?2";
-    /// Selects those of the given keys that have a row.
+    /// Selects those of the given storage keys that belong to a file of an organization that is not
+    /// erased.
     KEYS_WITH_ROW = "select f.key from guest_file f join organization o on o.id = f.organization_id
         where f.key = any(?1) and o.erased_at is null";
     /// Claims a duty that is due, and sets the time at which it is next due. Also claims a duty

@@ -15,7 +15,7 @@ use vestibule::server::Server;
 use crate::support::receiver::{Receiver, subscribe, until_read};
 use crate::support::{ApiResponse, App, Org, new_id, on_both, on_both_with, serve_flags};
 
-/// A server with another clock on the same database.
+/// A second server on the database of the test's app. Its clock differs from the app's clock.
 struct OtherClockServer {
     server: Server,
     http: reqwest::Client,

@@ -111,7 +111,7 @@ async fn operations(caller: &Caller) -> anyhow::Result<Vec<(Method, String)>> {
     Ok(operations_with_id)
 }
 
-/// Replaces the parameters of a path by `id`, except a language, which becomes `en`.
+/// Replaces each parameter of a path: a language by `en`, and any other parameter by `id`.
 fn path_with_id(path: &str, id: &str) -> String {
     let parts = path.split('/').map(|part| match part {
         "{language}" => "en",

@@ -93,7 +93,8 @@ impl RateLimits {
         })
     }
 
-    /// Returns whether nodes share the limits. If so, call [`RateLimits::take_shared`] first.
+    /// Returns whether the nodes share the rate limits through Redis. If so, a caller must try
+    /// [`RateLimits::take_shared`] before [`RateLimits::take`].
     #[must_use]
     pub fn are_shared(&self) -> bool {
         self.shared.is_some()

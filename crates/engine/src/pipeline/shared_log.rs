@@ -106,8 +106,8 @@ impl SharedLog {
         }
     }
 
-    /// Keeps a connection open, and reconnects, until `stop` is cancelled. Logs each loss and each
-    /// recovery once.
+    /// Keeps a connection to Redis open, and reconnects after a loss, until `stop` is cancelled.
+    /// Logs each loss and each recovery once.
     pub async fn keep(self: Arc<Self>, stop: CancellationToken) {
         stop.run_until_cancelled(self.reconnect_forever()).await;
     }

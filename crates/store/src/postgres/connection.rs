@@ -184,7 +184,8 @@ impl Connection {
         matches!(self.state, ConnectionState::Broken)
     }
 
-    /// Returns a mark at the current point of the work.
+    /// Returns a mark for [`Self::discard_since`]: the numbers of exchanges and of deferred
+    /// statements so far.
     pub(super) fn mark(&self) -> Mark {
         Mark {
             exchanges: self.exchanges,
