@@ -40,7 +40,7 @@ const ORDER_DEADLINE: Duration = Duration::from_secs(300);
 pub(crate) struct AcmeSettings {
     /// The host names of the certificate, in lower case. There is at least one.
     pub(crate) names: Vec<String>,
-    /// The address at which the authority may write to the operator.
+    /// The mail address at which the authority may contact the operator.
     pub(crate) email: Option<String>,
     /// The address of the authority's ACME directory.
     pub(crate) directory: String,

@@ -41,7 +41,8 @@ const SKIPPING_BATCH: ImportLimits = ImportLimits {
 #[derive(Clone, Copy)]
 struct ImportLimits {
     records: usize,
-    /// Size in bytes. The batch ends after the record with which it reaches this size.
+    /// Size of a batch in bytes, at which it is complete. The line that reaches this size is still
+    /// part of the batch.
     bytes: usize,
 }
 

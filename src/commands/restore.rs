@@ -38,7 +38,8 @@ fn restore_backup(flags: &RestoreFlags) -> Result<String, String> {
             database.display()
         ));
     }
-    // A running service has locked the database. The command then fails here.
+    // A running service holds the lock of its database. If a service runs on this database, the
+    // command fails here.
     let _claim = store::claim(&url).map_err(|error| error.to_string())?;
     let stamp = Clock::system()
         .now()

@@ -278,9 +278,9 @@ pub struct ServeFlags {
         value_parser = text::parse::<u32>
     )]
     pub rate_limit_per_second: u32,
-    /// Maximum number of console pages a minute per member; 0 means no limit. Each page is one
-    /// request for this limit, and none for `--rate-limit-per-minute` [default: that of
-    /// `--rate-limit-per-minute`, at least 600].
+    /// Maximum number of console pages a minute per member; 0 means no limit. Each page counts as
+    /// one request, however many operations it calls, and does not count for
+    /// `--rate-limit-per-minute` [default: that of `--rate-limit-per-minute`, at least 600].
     #[arg(long, env = "VESTIBULE_CONSOLE_RATE_LIMIT_PER_MINUTE", value_parser = text::parse::<u32>)]
     pub console_rate_limit_per_minute: Option<u32>,
     /// Maximum number of console pages a second per member; 0 means no limit [default: that of

@@ -57,8 +57,9 @@ pub struct ConsoleRequest {
     pub fields: ConsoleFields,
     pub query: ConsoleFields,
     params: Vec<(String, String)>,
-    /// Whether the request may change data. That needs a submitted form with the form token of this
-    /// session. The console only shows a form with another token again.
+    /// Whether the request may change data. It may if it submits a form with the form token of this
+    /// session. If the form has another token, the console shows the form again and changes
+    /// nothing.
     may_write: bool,
     caller: Mutex<Arc<Identified>>,
     /// Whether an operation has changed data since the member was last authenticated. The change

@@ -12,7 +12,7 @@ use super::owned;
 use super::subscriptions::{Filters, StoredSubscription};
 
 store::statements! {
-    /// Selects the subscriptions of a credential whose target URL is `?3`.
+    /// Selects the subscriptions of the credential `?2` that send to the target URL `?3`.
     POSTING_TO = "select id from webhook_subscription
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null
         order by created_at, id";

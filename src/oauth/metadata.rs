@@ -31,7 +31,8 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
     let prefix = Url::parse(&service.app_state.public_url)
         .map(|url| url.path().trim_end_matches('/').to_owned())
         .unwrap_or_default();
-    // Ignore a path with characters that the router would read as a pattern.
+    // Ignore the path of the public URL if it has characters that the router would read as a
+    // pattern.
     let prefix = if prefix.contains(['{', '}', '*', ':']) {
         String::new()
     } else {

@@ -29,9 +29,9 @@ store::statements! {
     /// Deletes a batch of an organization's expired access tokens.
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by \
         sqlite_autoindex_access_token_1");
-    /// Restarts the idle period of these clients at `?1`. When the idle period of a client is over,
-    /// the sweep deletes the client if it has no grant and no token. Clients that the platform
-    /// created have no idle period.
+    /// Sets the start of the idle period of the clients with the ids `?2` to `?1`. When the idle
+    /// period of a client is over, the sweep deletes the client if it has no grant and no token.
+    /// Clients that the platform created have no idle period.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
     /// Selects and locks clients whose idle period began at `?1` or earlier. Until the transaction
     /// ends, the lock prevents a member from granting such a client access.
@@ -40,13 +40,13 @@ store::statements! {
     /// Like `IDLE`, but selects only clients with a metadata document.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
-    /// Selects, of the clients `?1`, those that have a grant.
+    /// Of the clients with the ids `?1`, selects those that have a grant.
     ALLOWED = "select distinct oauth_app_id from oauth_grant where oauth_app_id = any(?1)";
-    /// Selects, of the clients `?1`, those that have an access token.
+    /// Of the clients with the ids `?1`, selects those that have an access token.
     IN_USE = "select distinct oauth_app_id from access_token where oauth_app_id = any(?1)";
-    /// Restarts the idle period of the clients `?2` at `?1`.
+    /// Sets the start of the idle period of the clients with the ids `?2` to `?1`.
     KEEP = "update oauth_app set idle_since = ?1 where id = any(?2)";
-    /// Deletes the clients `?1`.
+    /// Deletes the clients with the ids `?1`.
     FORGET = "delete from oauth_app where id = any(?1)";
 }
 

@@ -355,7 +355,8 @@ pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issu
         .collect()
 }
 
-/// Builds the stored question that a sent question updates, from the request alone. Returns `None`
+/// Builds a stored question from a question in a request that contains the id of a stored question.
+/// Reads no stored data, so the result has no conditions and no names of options. Returns `None`
 /// for a new question.
 fn stored_question(input: &QuestionInput) -> Option<Question> {
     let options = input.options.iter().flatten().filter_map(|option| {

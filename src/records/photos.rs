@@ -27,7 +27,7 @@ use super::RecordKind;
 
 /// Time until an address expires.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
-/// The name under which the table `secret` stores the secret.
+/// The name under which the table `secret` stores the secret that signs the addresses of photos.
 const SECRET_NAME: &str = "photo_addresses";
 /// Length of the secret in bytes: the output length of SHA-256.
 const SECRET_LENGTH: usize = 32;

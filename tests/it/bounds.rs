@@ -209,7 +209,8 @@ async fn a_refusal_names_100_fields_and_counts_the_rest(app: App) {
     );
 
     // Each record refers to a property that does not exist. The operation finds these issues only
-    // after the check of the schema. The response lists at most 100 of them as well.
+    // after the check of the schema. The response lists at most 100 of these issues too, and counts
+    // the others.
     let records: Vec<Value> = (0..130)
         .map(|_| {
             json!({

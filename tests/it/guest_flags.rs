@@ -663,8 +663,8 @@ async fn the_door_and_the_network_are_hidden_after_the_stay(app: App) {
         titles.sort();
         titles
     };
-    // The time is 15 December, 22:30 in Madrid. On the day of check-out, the guest still sees
-    // the manuals that end with the stay.
+    // The time is 15 December, 22:30 in Madrid. On the day of check-out, the guest still sees the
+    // manuals that are hidden after the stay.
     app.clock.advance(DAY * 24 + HOUR * 12);
     assert_eq!(
         titles(&view(&house).await),

@@ -118,8 +118,8 @@ struct LimitUse {
     count: usize,
     /// Whether more deliveries wait for permits of this limit.
     is_wanted: bool,
-    /// The duration of the last attempt at a delivery of this group. `None` before the first
-    /// attempt.
+    /// The duration of the last attempt at a delivery that counts for this limit. `None` before the
+    /// first attempt.
     took: Option<Duration>,
 }
 

@@ -175,7 +175,8 @@ impl<W: DueWork> DueWorker<W> {
         delay.max(W::MIN_DELAY)
     }
 
-    /// Returns the latest stored time at which work is due at `now`.
+    /// Returns the latest stored time of work that is due at `now`. Work becomes due `W::delay`
+    /// after its stored time.
     fn until(&self, now: Timestamp) -> Timestamp {
         // Due times are never before 1970. The two databases accept different earliest times, so a
         // parameter before 1970 could be refused.

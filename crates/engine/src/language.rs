@@ -105,7 +105,8 @@ pub enum Fit {
     /// A version for another region, in the same language and script.
     OtherRegion,
     /// A version in another language that the reader can read, such as Bokmål for Nynorsk. The
-    /// value is the rank of the version's fit to that other language.
+    /// value is the rank of the fit that the version would have if the reader had requested that
+    /// other language.
     Sibling(usize),
     /// A version in English, for a reader of another language. The value says how well the version
     /// fits a request for `en`; the lowest value fits best.

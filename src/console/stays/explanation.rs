@@ -406,7 +406,7 @@ struct ExplainedRow {
     /// there are no such languages.
     outdated: Option<String>,
     /// The targets, such as groups and tags, through which the item is assigned to the flat. Each
-    /// is one text.
+    /// entry of the list describes one target.
     path: Vec<String>,
     change: String,
     /// Links to the setting that shows or hides the item, to the item, and to its assignments. Each

@@ -42,8 +42,8 @@ pub struct Audits {
 /// How an operation affects the object that its audit entry names.
 #[derive(Clone, Copy)]
 pub(crate) enum WriteKind {
-    /// Creates an object of this type. The second value is the field that contains the object's
-    /// name.
+    /// Creates an object. The first value is the object's type, and the second is the field that
+    /// contains the object's name.
     Creates(&'static str, &'static str),
     /// Creates, changes or deletes the object that the input refers to.
     Changes(ObjectReader),

@@ -25,8 +25,8 @@ const DEADLINE: Duration = Duration::from_millis(50);
 const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
 /// Delay before the next attempt to connect, after a connection was lost or refused.
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-/// Interval of test requests on a connection. They detect a lost connection, and prevent that an
-/// idle connection is closed.
+/// Interval of test requests on a connection. They detect a lost connection, and keep Redis or a
+/// proxy from closing an idle connection.
 const TEST_INTERVAL: Duration = Duration::from_secs(5);
 /// The maximum number of requests in the send queue of a connection. When the queue is full,
 /// requests wait for space in it.

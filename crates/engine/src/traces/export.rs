@@ -46,7 +46,7 @@ const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 /// The path of the collector's endpoint for traces, below the collector's address.
 const PATH: &str = "v1/traces";
 
-/// Spans that were dropped since the process started.
+/// Number of spans that were dropped since the process started.
 static LOST: AtomicU64 = AtomicU64::new(0);
 /// The collector's address, and the end of the queue from which spans are read. Unset if traces are
 /// not exported.

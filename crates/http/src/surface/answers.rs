@@ -22,7 +22,7 @@ const MIN_COMPRESSED_SIZE: usize = 1_024;
 /// The answers that a client already has, and whether it accepts gzip, according to its headers.
 #[derive(Debug, Default)]
 pub(super) struct ClientPreferences {
-    /// The tags in `If-None-Match`: those of the answers that the client already has.
+    /// The `ETag`s in `If-None-Match`: those of the answers that the client already has.
     etags: Vec<String>,
     takes_gzip: bool,
 }
@@ -52,8 +52,8 @@ impl ClientPreferences {
     }
 }
 
-/// Adds the coding, such as `gzip`, to the tag of a compressed response, because its bytes differ
-/// from those of the plain response.
+/// Adds the content coding, such as `gzip`, to the `ETag` of a compressed response. The compressed
+/// and the plain response have different bytes, so they need different `ETag`s.
 pub(super) fn add_coding_to_etag(headers: &mut HeaderMap) {
     let Some(coding) = headers
         .get(CONTENT_ENCODING)

@@ -86,8 +86,8 @@ impl MessageAuthentication {
         }
     }
 
-    /// Refuses a request from a page of an origin that is not allowed, whatever its credential.
-    /// Browsers send the origin of the page.
+    /// Refuses a request from a web page whose origin is not allowed, even if the credential is
+    /// valid. Browsers send the origin of the page in the header `Origin`.
     fn check_origin(&self, headers: &HeaderMap) -> Result<()> {
         let is_allowed = |origin: &HeaderValue| {
             origin
