@@ -37,7 +37,7 @@ static MODULES: [&Module; 17] = [
     &console::MODULE,
 ];
 
-/// Returns the title and the description of an interface's document.
+/// Returns the title and the description of an interface's OpenAPI document.
 fn interface(surface: Surface) -> (&'static str, &'static str) {
     match surface {
         Surface::Public => ("Vestibule", PUBLIC),

@@ -1,5 +1,5 @@
-//! The yardstick for deliveries: a loop that posts the same bytes repeatedly. It runs in a separate
-//! process, like the service.
+//! The baseline with which the service's rate of deliveries is compared: a loop that posts the same
+//! bytes repeatedly. It runs in a separate process, like the service.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -127,7 +127,7 @@ impl StatelessBenchSuite for Rows {
             Uuid::from_u64_pair(number, scattered),
             Uuid::from_u64_pair(number, !scattered),
         );
-        // The time of each creation is later than that of the creation before.
+        // The time of each creation is later than the time of the previous creation.
         let now = Timestamp::from_microsecond(FIRST_TIME + i64::try_from(number)?)?;
         let key = key.to_string();
         let (document, response) = (

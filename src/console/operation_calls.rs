@@ -43,8 +43,8 @@ pub async fn call(
     })
 }
 
-/// Returns the data of an answer. Logs the error of an answer that the console cannot use, and then
-/// returns the refusal that the member sees.
+/// Returns the data of an operation's answer. If the console cannot use the answer, logs the error
+/// and returns the refusal that the member sees.
 pub fn understood<T>(id: Uuid, answer: engine::error::Result<T>) -> Result<T, ConsoleRefusal> {
     answer.map_err(|error| {
         let cause = error.cause();

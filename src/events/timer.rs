@@ -66,8 +66,8 @@ pub(crate) fn restart_future_timers(tx: &mut Transaction<'_>, now: Timestamp) ->
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, now)
 }
 
-/// Starts, restarts or ends the timers of changed devices. `timers` has the effect on the timer for
-/// each device.
+/// Starts, restarts or ends the timers of changed devices. `timers` maps the id of each device to
+/// the effect on its timer.
 pub(crate) fn apply_timer_effects(
     context: &mut Context<'_, '_>,
     timers: &HashMap<Uuid, TimerEffect>,

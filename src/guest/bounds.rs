@@ -110,8 +110,8 @@ pub(super) fn too_many_files() -> Error {
         .with_key(FILES_KEY)
 }
 
-/// Returns whether this `details.key` of a refusal means that a limit of the stay or of its
-/// organization is reached.
+/// Returns whether a refusal with this `details.key` says that the stay or its organization has
+/// reached a limit.
 #[must_use]
 pub fn is_reached(key: &str) -> bool {
     [

@@ -19,8 +19,8 @@ use crate::records::{Property, RecordKind, Reservation, VerificationStatus, reco
 const MAX_EARLIER_STAYS: i64 = 50;
 
 store::statements! {
-    /// Selects confirmed stays with the same e-mail address that begin before a stay, the earliest
-    /// first.
+    /// Selects the confirmed stays whose guest has the same e-mail address as the guest of the stay
+    /// `?2`, and whose check-in is before that of this stay. The earliest comes first.
     EARLIER_STAYS = "select e.doc from record r
         join record e on e.organization_id = r.organization_id and e.kind = r.kind
         and e.guest_email = r.guest_email

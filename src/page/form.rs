@@ -20,8 +20,9 @@
 //!
 //! Several people can fill in the same step, each on a separate phone. So a form of questions or
 //! details also contains the values that it showed, in hidden fields such as `firstName.was`. The
-//! page sends only the values that differ from those to the operation. So a form that was opened
-//! before another person's change overwrites only the fields that were changed in this form.
+//! page passes only the values that differ from the hidden values to the operation. So a form that
+//! was opened before another person's change overwrites only the fields that were changed in this
+//! form.
 //!
 //! The step decides which fields its form has. The page does not check whether the step has the
 //! question or the option that a field names. The operation checks this, as it does for requests to

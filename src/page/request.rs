@@ -303,8 +303,8 @@ impl PageRequest {
         )
     }
 
-    /// Returns the cached page with this key, if it was rendered from the guest's view with the
-    /// `ETag` in `state`.
+    /// Returns the cached page with this key. `state` is the `ETag` of the current guest view. A
+    /// page that was rendered from a guest view with another `ETag` is not returned.
     pub fn cached_page(&self, key: &str, state: Option<&HeaderValue>) -> Option<Arc<CachedPage>> {
         let pages = self.service.app_state.extension::<PageCache>()?;
         pages
@@ -312,7 +312,8 @@ impl PageRequest {
             .filter(|page| state == Some(&page.state))
     }
 
-    /// Caches a page that was rendered from the guest's view with the `ETag` in `state`.
+    /// Caches the HTML of a page, unless it is a preview. `state` is the `ETag` of the guest view
+    /// from which the page was rendered.
     pub fn cache_page(&self, key: Box<str>, page_stay: &PageStay, state: HeaderValue, html: &str) {
         if let (Some(pages), false) = (
             self.service.app_state.extension::<PageCache>(),

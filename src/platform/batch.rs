@@ -161,8 +161,8 @@ pub(super) struct SyncBatch {
     pub(super) issues: Vec<Issue>,
     /// The records that the batch skips because of their issues.
     pub(super) rejected: Vec<Rejected>,
-    /// The kinds and ids of the skipped records. If the request later contains a valid record with
-    /// the same kind and id, that entry is removed.
+    /// The kinds and ids of the skipped records. If a later record of the request has the same kind
+    /// and id and is valid, the pair is removed from this set.
     rejected_keys: HashSet<(RecordKind, Uuid)>,
     /// Number of records that the batch skips because the database has a newer version.
     pub(super) stale: usize,

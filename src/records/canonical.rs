@@ -51,7 +51,7 @@ pub(crate) fn canonicalize(kind: RecordKind, data: &mut Object) -> Vec<Canonical
     notes
 }
 
-/// Returns whether only the service sets a field.
+/// Returns whether a field is one that the service sets and a request cannot.
 pub(crate) fn is_service_field(field: &str) -> bool {
     SET_BY_THE_SERVICE.contains(&field)
 }

@@ -115,7 +115,7 @@ struct Declaration {
     by_hand: SchemaOf,
     /// The permission that reading a record needs.
     read_permission: Permission,
-    /// Whether the kind is a stream: its records change with each stay, such as reservations.
+    /// Whether the kind is a stream, such as reservations: its records change with each stay.
     /// Records of other kinds are part of the organization's setup.
     is_stream: bool,
     /// Whether the schema names only the required fields; the platform defines all other fields.
@@ -310,7 +310,7 @@ impl RecordKind {
         &SHAPES[self as usize]
     }
 
-    /// Whether the kind is a stream: its records change with each stay, such as reservations.
+    /// Whether the kind is a stream, such as reservations: its records change with each stay.
     /// Records of other kinds are part of the organization's setup.
     #[must_use]
     pub const fn is_stream(self) -> bool {

@@ -53,7 +53,7 @@ pub(crate) struct TextForm {
 }
 
 impl TextForm {
-    /// Creates the form of a text with a maximum length that is stored unchanged.
+    /// Creates the form of a text that has at most `longest` characters and is stored unchanged.
     pub(crate) const fn up_to(longest: usize) -> Self {
         Self {
             max_length: longest,
@@ -61,7 +61,8 @@ impl TextForm {
         }
     }
 
-    /// Creates the form of a text with a maximum length that is stored without surrounding spaces.
+    /// Creates the form of a text that has at most `longest` characters and is stored without
+    /// surrounding spaces.
     pub(crate) const fn trimmed_up_to(longest: usize) -> Self {
         Self {
             max_length: longest,

@@ -320,8 +320,8 @@ async fn a_change_is_traced_to_its_webhook_on_postgres() {
     is_traced(&url).await;
 }
 
-/// The collector accepts connections and never responds. The service loses its spans, but does not
-/// delay requests.
+/// The collector accepts connections and never responds. The service drops the spans that it cannot
+/// send, and no request waits for the collector.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_collector_does_not_delay_requests() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -596,8 +596,8 @@ fn write_states(
         .collect::<store::Result<_>>()?)
 }
 
-/// Records that deliveries of a subscription succeeded, if `was_reached` is true. One statement is
-/// enough for several successes in a row.
+/// If `was_reached` is true, a delivery to the subscription has succeeded. Records the time of this
+/// success and resets the failure count, in one statement for several successes in a row.
 fn record_success(
     tx: &mut Transaction<'_>,
     organization: Uuid,

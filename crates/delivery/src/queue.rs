@@ -40,8 +40,7 @@ store::statements! {
     NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2)
         on conflict (organization_id)
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
-    /// Selects the organizations that have had a due delivery since `?1` or longer, the longest due
-    /// first.
+    /// Selects the organizations whose due time is `?1` or earlier, the earliest first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
     /// Locks the row of an organization, so that no other transaction updates it. Returns no row if
     /// another transaction has locked it.

@@ -82,7 +82,8 @@ pub struct Named {
 /// token that exists.
 pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>;
 
-/// The look-up of the callers of guests' requests. The path of such a request contains a token.
+/// The function that identifies guests by the token in the path of their requests, and the name of
+/// the object that a token opens.
 #[derive(Clone, Copy)]
 pub struct GuestTokenLookup {
     /// Finds the callers of guests' tokens. The map has no entry for a token that does not exist.

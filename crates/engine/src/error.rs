@@ -14,7 +14,8 @@ pub use reason::Reason;
 /// A result whose error can be sent to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kinds of errors, in the order of the rules. Only the platform interface returns `Gone`.
+/// The kinds of errors, in the order in which the rules list them. Only the platform interface
+/// returns `Gone`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum ErrorKind {
     /// Status 400: the request is not valid.

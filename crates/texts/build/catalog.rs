@@ -104,7 +104,8 @@ fn sorted(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Parses a file. Each problem is returned with the file's path, and with the message or the line.
+/// Parses a file. Each returned problem is a line of text: the file's path, then the line number of
+/// a syntax error or the id of the text at fault, and the reason.
 pub fn parse(language: &str, name: &str, source: &str) -> Result<TextFile, Vec<String>> {
     let mut file = TextFile {
         language: language.to_owned(),

@@ -58,7 +58,7 @@ enum List {
 pub struct NameSearch {
     /// The name that the member typed.
     pub text: String,
-    /// The text of the last search, if the form shows its results.
+    /// The text of the last search whose results the form shows. Empty if it shows no results.
     pub searched_text: String,
 }
 

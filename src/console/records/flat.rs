@@ -213,7 +213,7 @@ impl Flat<'_> {
         items.map(row).collect()
     }
 
-    /// Builds the section with the stays that come next.
+    /// Builds the section with the flat's stays whose check-in is today or later.
     async fn stays(&self) -> Option<FlatPart> {
         let request = self.request;
         if !request.may(STAYS) {

@@ -1,5 +1,5 @@
 //! Small records of the organization's setup: names, prices, payment accounts, domains, images,
-//! instructions. Rules read few of their fields.
+//! instructions. The service itself uses few of their fields.
 
 use engine::field::Label;
 use uuid::Uuid;

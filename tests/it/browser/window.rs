@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::choose_tls_provider;
 
-/// Keys without a printable character, as code points of the `WebDriver` protocol.
+/// Keys as the `WebDriver` protocol encodes them. A key without a printable character has a code
+/// point of the private use area.
 pub const TAB: char = '\u{e004}';
 pub const ENTER: char = '\u{e007}';
 pub const SPACE: char = ' ';

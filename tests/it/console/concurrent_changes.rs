@@ -412,8 +412,8 @@ async fn concurrent_edits_of_questions_are_merged(app: App) {
             both.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")),
             "{both}"
         );
-        // After the member presses another button of the form, the page still asks for the
-        // choice.
+        // After the member presses another button of the form, the page still asks which of the two
+        // versions of the question to keep.
         let (again, form) = press(&browser, Form::of(&both, &path), "down 2").await;
         assert!(
             again.contains(&format!("name=\"q{number}.choose\" value=\"theirs\"")),

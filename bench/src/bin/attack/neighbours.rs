@@ -28,7 +28,8 @@ const BODY_LENGTH: usize = 590_000;
 const HEAVY_MANUALS: usize = 300;
 /// Number of clients that read the costly list at the same time.
 const READERS: usize = 20;
-/// The pause between two changes of a manual in the costly list.
+/// The pause between two changes of a manual in the costly list of manuals that the readers
+/// request.
 const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
 /// Number of properties that are assigned to another portal.
 const PROPERTIES: usize = 20_000;

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, EnumString, IntoStaticStr, VariantArray};
 
-/// A permission. The variants are in the order of the rules.
+/// A permission. The variants are in the order in which the rules list the permissions.
 #[derive(
     Debug,
     Clone,

@@ -7,7 +7,8 @@ pub fn fold_name(name: &str) -> String {
     fold_case(crate::typed::trim(name))
 }
 
-/// Returns a text in the form that searches use: NFC and case folded, but not trimmed.
+/// Returns a text in NFC with case folding, for comparisons and searches that ignore case. Does not
+/// trim the text.
 #[must_use]
 pub fn fold_case(text: &str) -> String {
     use caseless::Caseless as _;

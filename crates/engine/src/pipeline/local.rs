@@ -46,7 +46,8 @@ struct PageMeta {
     total: usize,
 }
 
-/// The data of an answer, with the length of the whole list for a page of a list.
+/// The data of an answer. If the data is one page of a list, also the number of items in the whole
+/// list.
 #[derive(Debug, Clone)]
 pub struct LocalData<T> {
     pub data: T,
@@ -54,7 +55,8 @@ pub struct LocalData<T> {
     pub total: Option<usize>,
 }
 
-/// Runs a request by code of this process through every stage.
+/// Runs a request through every stage of the pipeline. The client is code of this process, such as
+/// the console, instead of an HTTP client.
 pub async fn call(
     service: &Arc<Service>,
     operation: &'static Operation,
