@@ -44,7 +44,7 @@ pub(crate) struct AcmeSettings {
     pub(crate) email: Option<String>,
     /// The address of the authority's ACME directory.
     pub(crate) directory: String,
-    /// A PEM file with certificate authorities to trust for connections to the directory, in
+    /// A PEM file with certificate authorities to trust for connections to the ACME directory, in
     /// addition to those of the system.
     pub(crate) root: Option<PathBuf>,
     /// The folder with the account key and the certificate.

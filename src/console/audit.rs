@@ -282,8 +282,8 @@ impl AuditNames {
         Self(names)
     }
 
-    /// Returns an action with the type and the name of its target. The caller sets the remaining
-    /// fields.
+    /// Returns an audited action in which only the type and the name of the target are set. The
+    /// caller sets the remaining fields.
     fn deed<'n>(&'n self, target: &'n TargetView) -> AuditedAction<'n> {
         let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
         let name = target

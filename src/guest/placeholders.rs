@@ -94,8 +94,8 @@ impl MissingPlaceholder {
     }
 }
 
-/// The place of a text. It decides whether the text may contain the password of the wireless
-/// network.
+/// The field in which a guest reads a text. It decides whether a placeholder in the text may be
+/// replaced by the password of the wireless network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextPlacement {
     /// The description of a manual about the network.

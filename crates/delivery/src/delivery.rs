@@ -24,7 +24,8 @@ const MIN_DELAY: Duration = Duration::from_millis(1);
 /// change, has no subject and cannot be subscribed to.
 pub const PING: &str = "ping";
 
-/// The name and the subject of an event, as a delivery's document and its message contain them.
+/// The name of an event and the record that it is about, as the stored document and the sent
+/// message of a delivery contain them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedEvent {
     /// The name of the event.

@@ -104,7 +104,7 @@ impl Policy {
         self
     }
 
-    /// Returns the same policy with other permitted targets of forms.
+    /// Returns the same policy, except that a page may submit its forms to the targets `forms`.
     #[must_use]
     pub fn with_forms(mut self, forms: FormTargets) -> Self {
         self.forms = forms;

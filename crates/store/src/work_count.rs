@@ -55,7 +55,8 @@ struct Maxima {
 }
 
 impl MaxWork {
-    /// Wraps work so that its [`WorkCount`] is recorded in these maxima when the work has ended.
+    /// Wraps work so that, when the work has ended, each number of its [`WorkCount`] raises the
+    /// maximum of this number if it is greater.
     pub(crate) fn of<T, E>(
         self: &Arc<Self>,
         share: Share,

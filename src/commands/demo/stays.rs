@@ -52,7 +52,7 @@ const EXTENDED_NIGHTS: i64 = 33;
 /// Index of the reservation whose guest accepted the English text of an agreement before that text
 /// changed.
 const OUTDATED: usize = 11;
-/// The text of the agreement after the change.
+/// The new text of the agreement, which replaces the text that the guest of `OUTDATED` accepted.
 const CHANGED_RULES: &str = "1. Nobody but the guests of this pre-check-in stays overnight, and \
     there are no parties.\n2. Quiet from 22:00 to 8:00, on the stairs and the terrace too.\n3. No \
     smoking, neither indoors nor on the terrace.\n4. Check-out is at 11:00; leave the keys in the \

@@ -262,8 +262,8 @@ async fn search(
     Ok(rows)
 }
 
-/// Returns the id of the row that the name identifies. Either it is the only matching row, or the
-/// only row with exactly this name.
+/// Returns the id of the row that the name identifies: the only row of `rows`, or else the only row
+/// whose whole name equals the name, ignoring case and accents.
 fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     let folded_name = fold(name);
     let mut same = rows.iter().filter(|(_, known)| fold(known) == folded_name);
@@ -326,7 +326,8 @@ pub async fn look_up(
     Ok(looked)
 }
 
-/// Sets a reference field to a row. If the field can refer to several rows, adds the row to them.
+/// Sets a reference field to a row. If the field can refer to several rows, adds the row to the
+/// rows that it already refers to.
 fn choose(spec: &FieldSpec, id: &str, fields: &mut ConsoleFields) {
     let row = (spec.name.clone(), id.to_owned());
     if matches!(spec.kind, InputKind::Reference(_)) {

@@ -99,7 +99,8 @@ async fn the_server_and_its_resources_publish_their_metadata(app: App) {
             (200, &at(resource))
         );
     }
-    // The address in each `WWW-Authenticate` header is that of a metadata document.
+    // Each `WWW-Authenticate` header contains the address of the metadata document of the requested
+    // resource.
     for (path, resource) in [
         ("/api/v1/portals", "/api/v1"),
         ("/mcp", "/mcp"),

@@ -9,7 +9,8 @@ use super::{StayBrowser, between, lacks, manual, shows};
 use crate::support::house::{House, id, with};
 use crate::support::{App, on_both, reservation};
 
-/// Creates a text of a manual in these languages. The first language is the source of the others.
+/// Creates a text of a manual. `texts` contains the version in each language, by language tag.
+/// Returns the id of the text.
 async fn versions(house: &House<'_>, texts: Value) -> Value {
     let body = json!({ "sourceTable": "manual", "texts": texts });
     house.api.post("/translations", body).await.data()["id"].clone()

@@ -247,7 +247,8 @@ async fn a_session_is_valid_on_both_nodes() {
     let other = app.second_node(&[]).await;
     let org = app.org().await;
     let id = ada(&org).await;
-    // The member opens the sign-in link at one node and submits its form at the other.
+    // The member opens the sign-in link at one node and submits the form of the sign-in page at the
+    // other node.
     let (path, browser) = (link(&org, id).await, Browser::new(&app));
     let page = browser.page(&path).await;
     let there = Browser {

@@ -162,7 +162,7 @@ pub struct FilteredList {
     pub list: &'static str,
     /// The field by which a caller asks to leave invalid items out.
     pub field: &'static str,
-    /// The value of `field` that asks to leave invalid items out.
+    /// The value with which `field` asks the pipeline to leave invalid items out.
     pub value: &'static str,
 }
 
