@@ -15,7 +15,7 @@ use crate::translations::{
 use crate::words::own_name;
 
 /// `MOST` is the maximum number of texts that one call reads in a single language. `MOST_TEXTS` is
-/// the maximum number of texts that are read in all languages.
+/// the maximum number of texts that one call of [`TextWithVersions::all`] reads in every language.
 const MOST: usize = 500;
 const MOST_TEXTS: usize = 20;
 

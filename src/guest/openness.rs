@@ -69,8 +69,10 @@ pub(super) fn open_steps(
         .collect()
 }
 
-/// Returns whether the guest may save a step. Steps for which staff requested changes stay open
-/// after the check-in time, because staff wait for the guest.
+/// Returns whether the guest may save a step now. After a submission, a step is open if it is not
+/// ready, if the guest has saved it since then, or if staff have requested changes to it. After the
+/// check-in time, such a step stays open only if staff have requested changes and wait for the
+/// guest.
 pub(super) fn is_open(
     submitted: Option<&StoredSubmission>,
     step: OpenStepInput,

@@ -221,7 +221,7 @@ impl Palette {
         } = colours;
         let text_colour = ground.text_colour();
         // The background of a section is a little lighter than the background of the page. If text
-        // would be unreadable on the lighter colour, both backgrounds are equal.
+        // would be unreadable on the lighter colour, a section has the background of the page.
         let lighter = if text_colour == BLACK {
             ground.mixed(WHITE, 3, 4)
         } else {

@@ -79,9 +79,9 @@ pub(super) enum LimitedAccess {
 }
 
 /// The data of other modules that depends on records of a kind. When such a record is deleted or
-/// changed, these modules read this value to find the data that they must update. Links from steps
-/// and manuals need no variant, because the table `record_link` lists them for records of every
-/// kind.
+/// changed, those modules match on this value to find the rows that they must update. Links from
+/// steps and manuals need no variant, because the table `record_link` lists them for records of
+/// every kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dependents {
     /// The assignments to a flat, its calendar feeds, and the charges of its stays.

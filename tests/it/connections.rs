@@ -459,8 +459,9 @@ async fn a_slow_reader_takes_no_buffer_space_of_other_organizations() {
         app.org().await.key().await.token.unwrap(),
     );
     let (mut send, _connection) = http2(&app, 1_000).await;
-    // Each list takes a third of the outbound buffer. One client reads its list slowly. The other
-    // client reads nothing and requests a second list.
+    // Each response with a list takes a third of the outbound buffer. The client `slow` reads its
+    // response slowly. The client `greedy` reads nothing of its response and sends a second
+    // request.
     let mut read = ask(&mut send, LONG_LIST, &slow).await;
     let mut stuck = ask(&mut send, LONG_LIST, &greedy).await;
     let start = Instant::now();

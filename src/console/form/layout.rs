@@ -78,8 +78,9 @@ impl Layout {
         self.rules.iter().find(|rules| rules.field == field)
     }
 
-    /// Returns whether the value of a field comes from another operation than the read operation.
-    /// The form can show such a field only if the page has called that operation.
+    /// Returns whether the read operation of the resource does not return a field, because a
+    /// separate operation returns it. The form can show such a field only if the page has called
+    /// the separate operation.
     pub fn is_read_elsewhere(&self, field: &str) -> bool {
         self.rules
             .iter()

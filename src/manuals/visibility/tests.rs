@@ -1,5 +1,5 @@
-//! Tests of the decisions with tables of examples. [`model`] compares the decisions with those of a
-//! simple implementation of the rules.
+//! Tests of the decisions whether a guest sees a manual, with tables of examples. [`model`]
+//! compares these decisions with those of a simple implementation of the rules.
 
 mod model;
 

@@ -249,8 +249,8 @@ async fn flat(app: &App) -> House<'_> {
         "text": "The one at the top.",
     });
     org.record("instruction", bell).await;
-    // On these background colours neither black nor white text is clearly more readable. The
-    // colours test which of the two the service chooses.
+    // White text on the primary or secondary colour would be unreadable, and so would the text
+    // colour on the white page. So the service must choose other colours for these texts.
     let branding = json!({
         "name": "Casa Mar",
         "primaryColor": "#F59E0B",

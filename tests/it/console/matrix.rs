@@ -429,7 +429,8 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
     for address in all.iter().filter(|address| writes(address)) {
         if !allowed.contains(address.name) && member.may_write(address).await {
             // The member may call the operation but may not read the resource, so no page contains
-            // the form. A forged form has the same effect as the REST request.
+            // the form. The test skips the address: a forged form could do no more than the
+            // permitted REST request.
             continue;
         }
         if allowed.contains(address.name) {
