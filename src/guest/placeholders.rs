@@ -47,10 +47,11 @@ pub(super) enum MissingReason {
     NoField,
     /// Several custom fields have this name.
     SeveralFields,
-    /// The placeholder is the password of the network, and the text is not the description of a
-    /// manual with the icon `wifi`.
+    /// The placeholder is the password of the wireless network, and the text is not the description
+    /// of a manual with the icon `wifi`.
     NotHere,
-    /// The password is not shown while the booking is tentative.
+    /// The placeholder is the password of the wireless network, which guests do not see while the
+    /// booking is tentative.
     Tentative,
     /// No placeholder has this name.
     Unknown,
@@ -98,9 +99,9 @@ impl MissingPlaceholder {
 /// replaced by the password of the wireless network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextPlacement {
-    /// The description of a manual about the network.
+    /// The description of a manual with the icon `wifi`. It may contain the password.
     WifiManual,
-    /// A text other than the description of a manual about the network.
+    /// Any other text. It must not contain the password.
     Elsewhere,
 }
 

@@ -149,7 +149,7 @@ pub(crate) struct PreviewLink {
 pub struct PreviewView {
     /// Time at which the link expires.
     pub expires_at: Moment,
-    /// Time for which the preview shows the page.
+    /// Time that the preview assumes: the page is as the guest would see it then.
     pub at: Moment,
     /// Whether inactive steps, manuals and offers are shown.
     pub is_inactive_included: bool,

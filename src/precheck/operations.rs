@@ -365,7 +365,8 @@ struct StepDraft {
 }
 
 impl StepDraft {
-    /// Builds the draft. Fails with 404 if the request links an object that does not exist.
+    /// Builds the step from `before` and the fields of the request, and creates the new texts of
+    /// its questions. Fails with 404 if the request links an object that does not exist.
     fn new(
         context: &mut Context<'_, '_>,
         fields: StepFields,

@@ -65,8 +65,8 @@ pub enum StepProvider {
     Service,
     /// This service or an e-signature provider. The step's agreement decides which of them.
     ServiceOrSignatureProvider,
-    /// Another system than the two below, such as that of a payment provider. After a failure, the
-    /// guest must act.
+    /// A system of another provider than the two below, such as a payment provider. If the system
+    /// reports a failure, the guest must act.
     AnotherSystem,
     /// A provider of identity checks. After a failure, the submission is flagged, or the guest is
     /// asked to repeat the check.

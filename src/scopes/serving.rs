@@ -217,8 +217,9 @@ impl Coverage {
         self.is_writable(TargetKind::Portal, id)
     }
 
-    /// Returns whether any of these targets covers a property inside, and any a property outside
-    /// the caller's access. For an unlimited caller, every property is inside.
+    /// Returns whether any of these targets covers a property inside the caller's access, and
+    /// whether any of them covers a property outside. For an unlimited caller, every property is
+    /// inside.
     pub(crate) fn combined_coverage(&self, targets: &[Target]) -> TargetCoverage {
         let Some(limited) = &self.0 else {
             return TargetCoverage {

@@ -86,7 +86,8 @@ pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<St
 /// the object that a token opens.
 #[derive(Clone, Copy)]
 pub struct GuestTokenLookup {
-    /// Finds the callers of guests' tokens. The map has no entry for a token that does not exist.
+    /// Finds the caller for each token of a guest's link. The returned map has no entry for a token
+    /// that does not exist.
     pub find: FindLinked,
     /// The kind of object that the 404 for an unknown token names, such as `Stay`.
     pub what: &'static str,

@@ -25,7 +25,7 @@ const FILE_PIECE: usize = 256 << 10;
 const BUCKET_PIECE: usize = 5 << 20;
 /// Maximum number of times that a failed request to a bucket is sent again.
 const RETRIES: usize = 3;
-/// The time after the first sending in which a failed request to a bucket may be sent again.
+/// For how long after the first attempt a failed request to a bucket may be sent again.
 const RETRY_TIME: Duration = Duration::from_secs(30);
 
 /// A directory in which objects are stored.

@@ -89,8 +89,8 @@ pub(super) fn form_fields<'s>(
     })
 }
 
-/// Returns the fields in the form that changes a resource. Each field also has its known names
-/// ([`laid_out`]).
+/// Returns the fields in the form that changes a resource, with the facts that [`laid_out`] adds to
+/// each field.
 fn shown_specs(
     request: &ConsoleRequest,
     resource: &Resource,
@@ -106,9 +106,10 @@ fn shown_specs(
         .collect())
 }
 
-/// Completes a field with facts that its schema does not state: the known names from the layout,
-/// and whether the form can show the stored value. `base` has the values of the resource. It can
-/// contain a value that the read operation omits, and the form can then show that value.
+/// Adds two facts to a field that its schema does not state. The first is the list of known names,
+/// for each of which the form shows a checkbox. The second is whether the form can show a value
+/// that the read operation omits. The form can show it if `base`, the values of the resource,
+/// contains it.
 fn laid_out(
     request: &ConsoleRequest,
     mut spec: FieldSpec,

@@ -151,7 +151,8 @@ async fn a_person_with_a_phone_and_no_scripts_gets_there_too() {
     .await;
 }
 
-/// The kinds of records that members can keep by hand.
+/// The kinds of records that members can create and change in the console (rules:
+/// records#records-by-hand).
 const KINDS: [&str; 13] = [
     "property",
     "property_group",

@@ -28,10 +28,10 @@ const BODY_LENGTH: usize = 590_000;
 const HEAVY_MANUALS: usize = 300;
 /// Number of clients that read the costly list at the same time.
 const READERS: usize = 20;
-/// The pause between two changes of a manual in the costly list of manuals that the readers
-/// request.
+/// The pause before each change of a manual in the costly list, before each sync that causes events
+/// for the hanging receiver, and after a failed erasure.
 const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
-/// Number of properties that are assigned to another portal.
+/// Number of properties that are assigned from one portal to another again and again.
 const PROPERTIES: usize = 20_000;
 /// Number of clients that reassign the properties at the same time.
 const MOVERS: usize = 4;

@@ -12,8 +12,8 @@ const INTERVAL: Duration = Duration::from_secs(4);
 /// Bytes of work ([`Work`]) after which memory is returned. After less work, there is too little
 /// free memory to justify the search of every heap.
 const MIN_WORK: u64 = 1 << 20;
-/// Bytes that each ended connection adds to the work, for the objects that the server has allocated
-/// for it. The bytes that its client sent are added separately.
+/// Bytes that each ended connection adds to [`Work`], for the objects that the server had allocated
+/// for the connection. The bytes that the client sent are added separately.
 const WORK_PER_CONNECTION: u64 = 16 << 10;
 
 /// The work since memory was last returned: the bytes that clients sent, and

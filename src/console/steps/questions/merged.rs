@@ -38,7 +38,7 @@ fn mark(question: &EditedQuestion) -> String {
 }
 
 impl OpenedQuestions {
-    /// Records the keys and marks of the questions with which a form is opened.
+    /// Records the key and the hash of each question with which a form is opened.
     pub fn of(stored: &[EditedQuestion]) -> Self {
         Self(
             stored
@@ -48,7 +48,7 @@ impl OpenedQuestions {
         )
     }
 
-    /// Parses the keys and marks of the opened questions from a hidden field of the form.
+    /// Parses the keys and hashes of the opened questions from a hidden field of the form.
     pub fn sent(text: &str) -> Self {
         Self(
             text.split(' ')
@@ -58,7 +58,7 @@ impl OpenedQuestions {
         )
     }
 
-    /// Formats the keys and marks of the opened questions for a hidden field of the form.
+    /// Formats the keys and hashes of the opened questions for a hidden field of the form.
     pub fn text(&self) -> String {
         self.0
             .iter()
