@@ -26,7 +26,8 @@ pub struct FormPage<'v> {
     pub key: Option<Uuid>,
     pub entries: Vec<FormEntry<'v>>,
     pub hint: Option<&'static str>,
-    /// The form name, if it has one, and the label of each button.
+    /// For each button of the form: the HTML attribute `name`, if the button has one, and the
+    /// label.
     pub buttons: Vec<(Option<&'static str>, &'static str)>,
     pub past_title: &'static str,
     pub past: Vec<EarlierSubmission<'v>>,

@@ -420,8 +420,8 @@ mod tests {
         let idle = account(3, false, false, json!({ "currency": "USD" }));
         let idle_default = account(4, false, true, json!({ "currency": "USD" }));
         let all = [idle_default, active, plain, idle];
-        // Inputs: the account that a step names. Results: the charged account, and the currency,
-        // first for a record with a currency and then without a record.
+        // Input: the account that a step names. Results: the charged account, the currency if the
+        // charged item is a record with its own currency, and the currency if there is no record.
         for (named, charged, with_record, without) in [
             (None, Some(id(1)), "EUR", "EUR"),
             (Some(id(1)), Some(id(1)), "EUR", "EUR"),

@@ -439,7 +439,7 @@ impl RecordKind {
     }
 }
 
-/// Properties of a kind that are derived from its schema.
+/// Facts about a record kind that are derived from its schema.
 struct KindShape {
     /// The names of the required fields.
     required: Vec<String>,

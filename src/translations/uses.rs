@@ -53,7 +53,7 @@ pub(crate) struct TextForm {
 }
 
 impl TextForm {
-    /// Creates the form of a text that has at most `longest` characters and is stored unchanged.
+    /// Creates the form of a text that has a maximum length and is stored unchanged.
     pub(crate) const fn up_to(longest: usize) -> Self {
         Self {
             max_length: longest,
@@ -61,8 +61,8 @@ impl TextForm {
         }
     }
 
-    /// Creates the form of a text that has at most `longest` characters and is stored without
-    /// surrounding spaces.
+    /// Creates the form of a text that has a maximum length and is stored without surrounding
+    /// spaces.
     pub(crate) const fn trimmed_up_to(longest: usize) -> Self {
         Self {
             max_length: longest,
@@ -79,7 +79,8 @@ impl TextForm {
         }
     }
 
-    /// Returns the text as it is stored: without surrounding spaces, if this form is trimmed.
+    /// Returns a text as it is stored: without surrounding spaces if the form is trimmed, and
+    /// unchanged otherwise.
     fn of(self, text: &str) -> &str {
         if self.is_trimmed {
             typed::trim(text)

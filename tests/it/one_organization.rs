@@ -448,7 +448,8 @@ fn owner(table: &str) -> &'static str {
     }
 }
 
-/// Returns the tables that are bound to `?1` in a query, including those of the queries around it.
+/// Returns the tables of a query whose organization column must equal `?1` ("bound" tables), each
+/// by its name in the query. Includes the bound tables of the queries around it.
 fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
     let block = &blocks[index];
     let mut bound = block
@@ -467,7 +468,8 @@ fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
             }
         }
     }
-    // A table is bound if its organization column equals that of a bound table.
+    // A table is also bound if the query requires that its organization column equals that of a
+    // bound table.
     for _ in 0..names.len() {
         for (left, right) in &block.equal_columns {
             for (one, other) in [(left, right), (right, left)] {

@@ -51,7 +51,8 @@ pub trait DueWork: 'static {
         now: Timestamp,
     ) -> Result<(usize, BTreeSet<WakeSignal>)>;
 
-    /// Returns the earliest stored time of all work, due or not; `None` if there is no work.
+    /// Returns the earliest due time of all stored work, in the past or in the future; `None` if
+    /// there is no work.
     fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>>;
 }
 

@@ -223,7 +223,8 @@ fn forms(variants: &[Variant<&str>]) -> Result<Vec<(String, String)>, String> {
         }
         forms.push((name.to_owned(), plain(&variant.value)?));
     }
-    // An exact number takes precedence over a category that contains it, in any order of the file.
+    // An exact number takes precedence over a plural category that contains it, whatever their
+    // order in the file is.
     forms.sort_by_key(|(name, _)| (name == "other", name.parse::<u32>().is_err()));
     Ok(forms)
 }

@@ -16,8 +16,8 @@ pub struct Layout {
     pub omitted: &'static [&'static str],
     /// Fields that contain a Markdown text. The form shows a preview of the text.
     pub markdown: &'static [&'static str],
-    /// The known names for a field. The field is either a list of texts, or has one rule per name.
-    /// The console has labels for known names.
+    /// The known names for a field, for which the console has labels. The value of the field is
+    /// either a list of names, or has one rule for each name.
     pub names: &'static [(&'static str, &'static [&'static str])],
     /// Fields with one rule per name, such as one rule for each guest field. The response of the
     /// read operation has neither the rules nor the list of their names. The form can show the
@@ -25,7 +25,8 @@ pub struct Layout {
     pub rules: &'static [RuleLayout],
 }
 
-/// The layout of a field with one rule per name.
+/// The layout of a field whose value has one rule for each name, such as one rule for each guest
+/// field.
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,
@@ -73,7 +74,8 @@ impl Layout {
         sections
     }
 
-    /// Returns the layout of a field with one rule per name. Returns `None` for any other field.
+    /// Returns the layout of a field whose value has one rule for each name, such as the field with
+    /// one rule for each guest field. Returns `None` for any other field.
     pub fn rules_in(&self, field: &str) -> Option<&'static RuleLayout> {
         self.rules.iter().find(|rules| rules.field == field)
     }

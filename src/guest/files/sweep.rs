@@ -223,8 +223,8 @@ async fn remove_expired(service: &Arc<Service>) -> Result<()> {
     Ok(())
 }
 
-/// Removes, of the given files, those whose retention is over. Sets the time of the next check for
-/// the others.
+/// Removes those of the files `ids` whose retention is over. Sets the time of the next check for
+/// the other files.
 fn check_retention(
     tx: &mut Transaction<'_>,
     service: &Service,
@@ -351,7 +351,8 @@ async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
     uploads.files.delete(key).await.map_err(Error::unavailable)
 }
 
-/// Deletes bytes that have no row. One node claims this duty and does it, once an hour.
+/// Deletes the stored files that have no row in the database. Once an hour, one node claims this
+/// duty and does it.
 async fn remove_without_row(service: &Arc<Service>) -> Result<()> {
     let Some(uploads) = service.app_state.extension::<Uploads>() else {
         return Ok(());

@@ -23,8 +23,8 @@ fn flat(house: &House<'_>) -> Value {
     })
 }
 
-/// Creates a manual of the flat that is shown from `hours` before check-in. `more` has additional
-/// fields and visibility rules.
+/// Creates a manual for the flat. If `hours` is set, guests see the manual from this number of
+/// hours before check-in. `more` has additional fields and visibility rules.
 async fn manual(house: &House<'_>, title: &str, hours: Option<u32>, more: Value) -> Value {
     let start = |hours: u32| {
         json!({

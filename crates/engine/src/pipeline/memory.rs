@@ -240,7 +240,8 @@ impl Memory {
         response
     }
 
-    /// Caches a response under the revisions that were read together with its caller.
+    /// Caches a response. It is valid at the times in `holds`, as long as the organization has
+    /// these revisions. The revisions were read together with the caller of the request.
     pub(super) fn store(
         &self,
         key: AnswerKey,

@@ -305,9 +305,9 @@ mod tests {
     }
 
     proptest! {
-        /// Any number of shares use all the space that they may, and their clients never read.
-        /// There is still space for one more share. If shares reserve space alternately, each uses
-        /// about as many bytes as are free.
+        /// The clients of `greedy` shares never read, and each share reserves space until it gets
+        /// no more. There is then still space for another share. If the share with the fewest bytes
+        /// always reserves next, each share ends with about as many bytes as are still free.
         #[test]
         fn shares_always_leave_buffer_space_for_another_share(
             greedy in 1..12_usize,

@@ -55,7 +55,8 @@ pub(super) struct Decision {
     pub(super) oldest_leaves_in: Duration,
 }
 
-/// The limits, and the logs of accepted requests.
+/// The rate limits, and the log of accepted requests of each credential. `shared` is the log that
+/// all nodes share in Redis, if there is one.
 pub struct RateLimits {
     windows: Windows,
     logs: Mutex<Logs>,

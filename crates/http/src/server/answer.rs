@@ -88,7 +88,7 @@ pub(super) struct ProgressLimits {
     /// The timeout while a connection waits for a slot, while a response of the same organization
     /// waits for space in the outbound buffer, and during shutdown.
     pub short: Duration,
-    /// The outbound buffer, which decides which of the two timeouts applies.
+    /// The outbound buffer, which decides whether `usual` or `short` applies.
     pub outbound: Arc<OutboundBuffer>,
 }
 
