@@ -1,6 +1,6 @@
-//! Measures the service on PostgreSQL: reads beside a bare handler and from two nodes, and durable
-//! creations in one organization and in many. The yardstick for creations is `pgbench` with the
-//! statements of one creation.
+//! Measures the service on PostgreSQL: reads from one node in comparison with a bare handler, reads
+//! from two nodes, and durable creations in one organization and in many. Creations are compared
+//! with `pgbench`, which runs the statements of one creation.
 
 use std::fs;
 use std::path::Path;

@@ -60,21 +60,19 @@ store::statements! {
     CLAIM = "update calendar_feed set leased_until = ?5 where organization_id = ?1 and id = ?2
         and (leased_until is null or leased_until <= ?3) and (?4 or next_fetch_at <= ?3)
         returning property_id, url, doc";
-    /// The time at which the next feed is due.
+    /// Selects the earliest due time after `?1`.
     NEXT = "select next_fetch_at from calendar_feed where next_fetch_at > ?1 order by next_fetch_at
         limit 1";
-    /// Feeds that are due after a given time, the latest first.
+    /// Selects the feeds whose due time is after `?1`, the latest first.
     LATE = "select organization_id, id from calendar_feed where next_fetch_at > ?1
         order by next_fetch_at desc limit ?2";
-    /// Brings forward a batch of feeds whose due time is after a given time. They become due at
-    /// that given time.
+    /// Sets the due time of a batch of feeds to `?3`, if their due time is later.
     BRING_FORWARD = engine::some_late!("calendar_feed", "id", "next_fetch_at");
-    /// Selects the feeds whose lease ends after a given time, the latest end first. A node wrote
-    /// these leases while its clock was ahead.
+    /// Selects the feeds whose lease ends after `?1`, the latest end first.
     LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null
         and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends a batch of the leases that would end after a given time.
+    /// Ends the leases of a batch of feeds, if these leases would end after `?3`.
     END_LEASES = engine::some_late!("calendar_feed", "id", "id", "leased_until", "null");
     /// Ends the leases of all feeds. The only process on a database uses this when it starts,
     /// because no fetch is then in progress.

@@ -79,9 +79,9 @@ impl GuestFiles {
     }
 }
 
-/// Copies the files of guests below a directory. If `previous` has a file of the same name and
-/// size, makes a hard link to it instead of a copy, because a file never changes. Returns the
-/// number of files.
+/// Copies the files of guests in `source` and its subdirectories to `target`. If `previous`, the
+/// earlier backup, has a file of the same name and size, makes a hard link to that file instead of
+/// a copy, because a file never changes. Returns the number of files in `target`.
 fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<usize, String> {
     private_directory(target)?;
     let entries = match fs::read_dir(source) {

@@ -120,7 +120,7 @@ type Heading = (Option<Uuid>, Option<String>, TextLanguages);
 /// The manuals that are assigned to a flat, before translation.
 #[derive(Default)]
 pub(super) struct FlatManuals {
-    /// Headings in the order that the portal sets.
+    /// The categories of the organization, in the order in which guests see them as headings.
     categories: Vec<StoredCategory>,
     /// Manuals in the order of their creation.
     manuals: Vec<ManualWithCover>,

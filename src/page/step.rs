@@ -219,8 +219,9 @@ fn note(
         .then_some(words.precheckin.more)
 }
 
-/// Returns the text of an agreement: the current text if the page has a form, otherwise the text
-/// that the guest has accepted.
+/// Returns the text of an agreement. If the page has no form, and the agreement has not changed
+/// since the guest accepted it, this is the text that the guest accepted. In all other cases it is
+/// the current text.
 fn contract(step: &StepView, has_form: bool) -> Option<(&str, TextLanguage<'_>)> {
     let accepted = step.acceptance.as_ref().filter(|_| !step.is_text_changed);
     let today = step.agreement.as_ref()?.text.as_deref();

@@ -279,7 +279,8 @@ pub fn identity_actions(policy: Option<&IdentityFlagPolicy>) -> BTreeMap<&'stati
     CHECKS.into_iter().map(action).collect()
 }
 
-/// Whether a policy needs `minimumGuestAge` to be set.
+/// Returns whether a policy has an action for guests who are too young, so that `minimumGuestAge`
+/// must be set.
 #[must_use]
 pub fn needs_minimum_age(policy: Option<&IdentityFlagPolicy>) -> bool {
     identity_actions(policy)

@@ -63,7 +63,7 @@ pub(super) fn parse_csv(text: &str) -> Result<CsvTable, CsvError> {
 struct LineCounter {
     /// The offset in bytes up to which line breaks have been counted.
     byte: usize,
-    /// The number of line breaks up to this offset.
+    /// The number of line breaks before the offset `byte`.
     breaks: u64,
 }
 

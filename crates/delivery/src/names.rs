@@ -115,8 +115,8 @@ impl Default for Lookups {
 }
 
 impl Lookups {
-    /// Waits until another lookup for an organization may begin. The lookup counts toward both
-    /// limits until the permits are dropped.
+    /// Waits until another lookup for an organization may begin. The lookup counts toward the limit
+    /// of the organization and the limit of all lookups until the permits are dropped.
     async fn begin(&self, organization: Uuid) -> [Option<OwnedSemaphorePermit>; 2] {
         let own = self.semaphore_of(organization).acquire_owned().await;
         let any = self.all.clone().acquire_owned().await;

@@ -624,7 +624,8 @@ fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -
 
 /// Returns all matching rows, sorted by name, of the assigned targets or of the portals. The
 /// console itself searches these two lists and divides them into pages. Returns `None` for the
-/// lists of all flats, all groups and all tags, because their operations do both.
+/// lists of all flats, all groups and all tags, because the operations that return these lists
+/// search and divide them.
 async fn search_rows(
     request: &ConsoleRequest,
     target: AssignTarget,

@@ -158,8 +158,8 @@ fn kind_of(list: &str) -> Option<RecordKind> {
     })
 }
 
-/// Reads the rows that the operations in `lists` return. The operations are joined by `+`. Returns
-/// `None` if a list cannot be read, or if it is too long and cannot be searched.
+/// Reads the rows of one or more list operations. `lists` has the ids of the operations, joined by
+/// `+`. Returns `None` if a list cannot be read, or if it is too long and cannot be searched.
 async fn read(request: &ConsoleRequest, lists: &str) -> Option<List> {
     let mut all = Vec::new();
     for list in lists.split('+') {

@@ -151,7 +151,7 @@ async fn custom_fields(request: &ConsoleRequest) -> Option<FieldSpec> {
     (!parts.is_empty()).then(|| plain(CUSTOM, Control::Object(parts)))
 }
 
-/// Returns the description of an optional field without a help text.
+/// Describes an optional field of the form. The field has no help text.
 fn plain(name: &str, kind: Control) -> FieldSpec {
     FieldSpec {
         name: name.to_owned(),

@@ -124,9 +124,9 @@ async fn a_failing_fsync_refuses_writes_and_still_serves_reads() {
     assert_writes_refused_completely(server, &database_url, 200, break_it).await;
 }
 
-/// Sends writes before, during and after a disk failure. `fail` starts the failure and returns a
-/// function that ends it. The server must refuse at least `least_refused` of the 200 writes during
-/// the failure.
+/// Sends writes before, during and after a disk failure. `break_it` starts the failure and returns
+/// a function that ends it. The server must refuse at least `least_refused` of the 200 writes
+/// during the failure.
 async fn assert_writes_refused_completely<Mend: FnOnce()>(
     mut server: Process,
     database_url: &str,

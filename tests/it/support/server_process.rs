@@ -157,8 +157,8 @@ impl ServerProcess {
         }
     }
 
-    /// Runs a command with another standard output than a pipe to this process, so the address of
-    /// the server is unknown.
+    /// Runs a command whose standard output goes to `output`. This process cannot read the address
+    /// that the server prints there, so `base` is empty.
     pub fn start_with_output(
         command: &mut Command,
         output: impl Into<Stdio>,

@@ -81,7 +81,8 @@ impl Caller {
         &self.token
     }
 
-    /// Returns the target. It contains the current address of the server.
+    /// Returns the target, which always contains the address and the process id of the server that
+    /// runs now.
     pub fn target(&self) -> &Target {
         &self.target
     }
