@@ -15,7 +15,8 @@ use super::kind::{LimitedAccess, RecordKind};
 use super::stored::Record;
 
 store::statements! {
-    /// Selects the groups, or the tags, of the given properties.
+    /// Selects the ids of the groups, or of the tags, of the properties `?2`. `?3` is the kind:
+    /// group or tag.
     AROUND = "select to_id from record_link
         where organization_id = ?1 and from_kind = 'property' and from_id = any(?2)
         and to_kind = ?3";

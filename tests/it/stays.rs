@@ -37,7 +37,8 @@ async fn explained(house: &House<'_>) -> Value {
     house.api.get(&path).await.data()
 }
 
-/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
+/// Writes the reservation of the house again: the default reservation, with the fields of `more`
+/// added or replaced.
 async fn change(house: &House<'_>, more: Value) {
     let stay = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, stay).await;

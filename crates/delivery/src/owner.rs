@@ -28,7 +28,7 @@ pub trait SubscriptionOwner: Send + Sync + 'static {
     ) -> Result<Eligibility>;
 }
 
-/// A subscription, as this crate describes it to its owner.
+/// A subscription, as this crate describes it to the [`SubscriptionOwner`].
 #[derive(Debug, Clone)]
 pub struct Subscription {
     /// The organization that owns the subscription.

@@ -4,8 +4,8 @@
 /// belong to the category. Numbers that match no pattern belong to `other`.
 type Categories = &'static [(&'static str, &'static str)];
 
-/// The languages with a folder in `texts/`, English first. The categories are those of [CLDR] for
-/// whole numbers.
+/// The languages with a folder in `texts/`, English first, each with its plural categories. These
+/// are the categories of [CLDR] for whole numbers.
 ///
 /// [CLDR]: https://www.unicode.org/cldr/charts/latest/supplemental/language_plural_rules.html
 pub const LANGUAGES: &[(&str, Categories)] = &[

@@ -312,7 +312,8 @@ async fn a_pass_shows_place_dates_and_guest_and_is_signed() {
     }
 }
 
-/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
+/// Writes the reservation of the house again: the default reservation, with the fields of `more`
+/// added or replaced.
 async fn rebook(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;

@@ -42,8 +42,9 @@ impl ClientPreferences {
         }
     }
 
-    /// Returns whether the client has the answer with this tag. Compares tags weakly (RFC 9110,
-    /// 13.1.2), and ignores whether the earlier response was compressed.
+    /// Returns whether `If-None-Match` has the tag `etag`, so that the client already has the
+    /// answer. Compares tags weakly (RFC 9110, 13.1.2), and ignores whether the earlier response
+    /// was compressed.
     fn has(&self, etag: &str) -> bool {
         self.etags.iter().any(|tag| {
             let tag = tag.strip_prefix("W/").unwrap_or(tag);

@@ -133,10 +133,10 @@ impl GroupOutcome {
 /// A transaction in progress, and the callers that wait for its outcome.
 struct Batch {
     connection: Connection,
-    /// Operations that wait for the commit, with the deadline of each.
+    /// The callbacks of operations that wait for the commit, each with the operation's deadline.
     done: Vec<(CommitCallback, Instant)>,
-    /// Operations that were rolled back. They may have read uncommitted changes of other
-    /// operations, so their callers get the result after the commit.
+    /// The callbacks of operations that were rolled back. These operations may have read
+    /// uncommitted changes of other operations, so their callers get the result after the commit.
     undone: Vec<CommitCallback>,
     /// Functions that each send the result of one operation to its caller. None of these results
     /// depends on the outcome of the commit.
