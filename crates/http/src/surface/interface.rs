@@ -59,7 +59,8 @@ pub(super) enum RouteExemption {
     Open,
 }
 
-/// Marks a request of a client behind a proxy, if the client has too many requests in progress.
+/// Marks a request that gets a 429, because its client, which is behind a proxy, has too many
+/// requests in progress.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OverLimit;
 

@@ -25,8 +25,9 @@ pub(super) struct BodyProgress {
 }
 
 impl BodyProgress {
-    /// Wraps the body of a request, so that the returned [`BodyProgress`] knows how far the body
-    /// was read. The bytes of the body count toward the memory limit of the client's address.
+    /// Wraps the body of a request. The returned [`BodyProgress`] tells whether the body was
+    /// completely read. The bytes of the body count toward the memory limit of the client's
+    /// address.
     pub(super) fn watch(request: Request, incoming: &Arc<Incoming>) -> (Request, Self) {
         let receiving = request.extensions().get::<Receiving>().cloned();
         let is_over = request.body().is_end_stream();
