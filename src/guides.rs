@@ -441,9 +441,9 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// The options of the Markdown renderer: headings get ids, which links refer to.
 ///
-/// The renderer of manuals in `guest` has other options. Hosts type the texts of manuals, so each
-/// line break of a manual is shown. The headings of a manual rank below those of the page around
-/// it.
+/// The renderer of manuals in `markdown` has other options. Hosts type the texts of manuals, so
+/// each line break of a manual is shown. The headings of a manual rank below those of the page
+/// around it.
 static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     let mut options = Options::default();
     options.extension.table = true;

@@ -379,7 +379,9 @@ const fn configuration_issue(words: &ConsoleBeginWords, issue: ConfigurationIssu
     }
 }
 
-/// Returns the steps that lack a setting, and the languages in which titles are missing.
+/// Returns all steps, and an entry for each language in which titles of steps or manuals are
+/// missing: a sentence, and the address of the list of these titles. The caller selects the steps
+/// that lack a setting.
 async fn problems_to_fix(
     request: &ConsoleRequest,
 ) -> Result<(Vec<HomeStep>, Vec<(String, String)>), ConsoleRefusal> {

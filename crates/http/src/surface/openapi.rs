@@ -484,9 +484,9 @@ impl OperationSchemas {
                     operation.surface == Surface::Public
                         && (operation.method == Method::POST || operation.method == Method::DELETE)
                 }
-                // The token in a guest's link is not a credential, so most guest operations return
-                // no 401. A view at another time (`at`) can return 401, because it needs a
-                // credential in addition to the link.
+                // A guest operation returns 404 if the token in the guest's link is unknown, so
+                // most guest operations return no 401. A view at another time (`at`) can return
+                // 401, because it needs a credential in addition to the link.
                 Refusal::Authentication => {
                     operation.surface != Surface::Guest
                         || self.input["properties"].get("at").is_some()
