@@ -254,7 +254,8 @@ mod tests {
         EventMeaning::Booking((!name.is_empty()).then(|| name.to_owned()))
     }
 
-    /// Classifies the texts that booking sites document, with invented names.
+    /// Classifies events with the texts that booking sites document. The names of the guests are
+    /// invented.
     #[test]
     fn events_of_booking_sites_are_told_apart() {
         let details = "Reservation URL: \

@@ -129,7 +129,8 @@ fn end(context: &mut Context<'_, '_>, row: &Row, now: Timestamp) -> Result<Optio
     Ok((end > now).then_some(end))
 }
 
-/// Returns whether a day is over in every time zone.
+/// Returns whether a day ended in UTC at least 24 hours ago. The day is then over in every time
+/// zone.
 fn is_over_everywhere(day: Date, now: Timestamp) -> bool {
     let today = now.to_zoned(TimeZone::UTC).date();
     day.checked_add(2.days()).is_ok_and(|later| later <= today)

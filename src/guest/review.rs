@@ -589,8 +589,8 @@ fn items(context: &mut Context<'_, '_>, rows: &[Row]) -> Result<Vec<PrecheckinSu
     submissions.into_iter().map(item).collect()
 }
 
-/// Returns the open steps of several stays. A stay that began before yesterday has none and is
-/// skipped.
+/// Returns the ids of the open steps of several stays, by stay. Skips stays whose check-in date is
+/// before yesterday in UTC, because from the check-in time on no step is open.
 fn open_steps_of(
     context: &mut Context<'_, '_>,
     submissions: &[(Uuid, StoredSubmission)],

@@ -25,7 +25,7 @@ pub(crate) const SEARCH_STOCK_PHOTOS: OperationName<FoundPhotos> =
 const DEADLINE: Duration = Duration::from_secs(10);
 /// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
-/// The service's user agent in requests to the provider.
+/// The user agent of the service in its requests to the photo provider.
 const USER_AGENT: &str = "Vestibule-Photos/1";
 
 /// A client of the photo provider.

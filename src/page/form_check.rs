@@ -1,5 +1,6 @@
-//! Functions that all forms of the page use. They check a form before the page calls the operation.
-//! If the form is refused, they show it again, with the typed values and the faults.
+//! Functions that all forms of the guest page use. They check a form before the page calls an
+//! operation with its values. If the form is refused, they show it again, with the typed values and
+//! the faults.
 
 use axum::response::Response;
 

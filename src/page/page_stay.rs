@@ -72,7 +72,8 @@ impl PageStay {
             // save it. An example is a step that was added after the submission.
             let is_shown = |step: &StepView| step.is_open || step.state != StepState::Todo;
             if !view.precheckin.steps.iter().all(is_shown) {
-                // Other requests may share the view, so the steps are removed from a copy.
+                // Other requests may share the view, so the hidden steps are removed from a copy of
+                // it.
                 let steps = &mut Arc::make_mut(&mut view).precheckin.steps;
                 steps.retain(is_shown);
             }
@@ -129,7 +130,8 @@ impl PageStay {
             .unwrap_or(TimeZone::UTC)
     }
 
-    /// Returns the name of the stay: the name of its flat, or a general name.
+    /// Returns the name of the stay: the name of its flat, or a general name such as "your stay" if
+    /// the stay has no flat.
     #[must_use]
     pub fn name(&self) -> &str {
         self.flat()

@@ -115,8 +115,9 @@ impl std::fmt::Display for Rgb {
     }
 }
 
-/// Returns the contrast ratio of two colours (WCAG), and white or nearly black, whichever is
-/// readable on `ground`. Returns `None` if one of the arguments is not a colour.
+/// Returns the contrast ratio of `colour` and the background `ground` (WCAG). The second value is
+/// the text colour for this background: white or nearly black, whichever is readable on it. Returns
+/// `None` if one of the arguments is not a colour.
 #[must_use]
 pub fn contrast(colour: &str, ground: &str) -> Option<(f64, String)> {
     let (colour, ground) = (Rgb::parse(colour)?, Rgb::parse(ground)?);

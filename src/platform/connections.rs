@@ -37,8 +37,8 @@ store::statements! {
     GRANTS_ELSEWHERE = "select organization_id, id from oauth_grant
         where organization_id <> ?1 and oauth_app_id = ?2 and member_id = ?3
         order by organization_id, id";
-    /// Deletes a grant of another organization with its tokens, unless another transaction has
-    /// locked the grant.
+    /// Deletes a grant in another organization, unless another transaction has locked the grant.
+    /// The tokens of the grant are deleted with it.
     DELETE_GRANT_ELSEWHERE = "with free as (select id from oauth_grant
             where organization_id <> ?1 and organization_id = ?2 and id = ?3 for update skip locked)
         delete from oauth_grant where organization_id <> ?1 and organization_id = ?2

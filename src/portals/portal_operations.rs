@@ -444,7 +444,7 @@ struct PortalText<'f> {
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }
 
-/// What a request contains in the field of a text.
+/// The value that a request sends for a field with a text of the portal.
 enum SentText<'f> {
     Absent,
     Null,

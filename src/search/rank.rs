@@ -260,7 +260,8 @@ pub struct BestHits {
     limit: usize,
     /// The best results so far, with the worst of them on top of the heap.
     hits: BinaryHeap<Hit>,
-    /// Buffer for the folded name that is compared, reused for each name.
+    /// Buffer for the folded form of the name that is compared with the query. It is reused for
+    /// each name, to save an allocation.
     folded: String,
 }
 

@@ -10,7 +10,7 @@ use super::names::RecordLookup;
 use crate::records::RecordKind;
 use crate::scopes::TargetKind;
 
-/// The separator of the items of a list.
+/// The character that separates the items of a list in one cell.
 const SEPARATOR: char = ';';
 
 /// Parses a cell that is not empty. Returns the value, or the error message.

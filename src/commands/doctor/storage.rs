@@ -9,7 +9,7 @@ use super::report::DoctorReport;
 use crate::config::ServeFlags;
 
 const STORAGE: &str = "storage";
-/// The content of the file that the check writes.
+/// The content of the test file that `vestibule doctor` writes to the storage.
 const CONTENT: &[u8] = b"vestibule doctor";
 /// If fewer bytes than this are free, the report has a note, because the service will soon refuse
 /// uploads.

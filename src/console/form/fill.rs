@@ -396,8 +396,8 @@ pub fn rows(name: &str, fields: &ConsoleFields) -> usize {
         .map_or(0, |last| last.saturating_add(1).min(MOST_ROWS))
 }
 
-/// Returns whether a switch is shown as a single checkbox. That needs a field that cannot be null,
-/// and whose value can be read.
+/// Returns whether a switch is shown as a single checkbox. This requires that its field cannot be
+/// null, and that the read operation returns the field.
 pub fn is_plain_switch(spec: &FieldSpec) -> bool {
     spec.is_readable && !spec.is_nullable
 }
@@ -624,7 +624,8 @@ mod tests {
         );
     }
 
-    /// Returns the description of a field with one rule per name. Two names are known.
+    /// Returns the specification of a field that has one rule for each name. The form suggests two
+    /// names: `phone` and `Plate`.
     fn rules() -> FieldSpec {
         let known = [("phone", "Phone"), ("Plate", "Plate")];
         let known = known.map(|(value, label)| (value.to_owned(), label.to_owned()));

@@ -272,7 +272,8 @@ impl EditedQuestion {
             .any(|(kind, is_written)| *kind == self.kind && *is_written)
     }
 
-    /// Returns whether the form shows options that the service has created for the question.
+    /// Returns whether the form shows the options yes and no, which the service creates when it
+    /// stores a yes/no question.
     pub fn has_own_options(&self) -> bool {
         self.kind == "yes_no" && !self.id.is_empty()
     }

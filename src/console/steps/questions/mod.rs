@@ -91,7 +91,8 @@ struct QuestionsPage<'v> {
     /// Descriptions of the questions that other members changed, and the address of the page with
     /// the stored questions.
     theirs: Option<(Vec<String>, String)>,
-    /// The address of the page of a text, without the id of the text at its end.
+    /// The address of the page that shows a text in all languages, without the id of the text at
+    /// its end. `None` if the member may not open that page.
     languages: Option<String>,
     may_change: bool,
 }
