@@ -31,8 +31,8 @@ use super::dependencies::Dependencies;
 const TIDY_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of rows that one run of `tidy` corrects.
 const TIDY_LIMIT: i64 = 256;
-/// Number of runs of `tidy` for each run of `fill`. With [`TIDY_INTERVAL`] between two runs of
-/// `tidy`, `fill` runs every ten minutes.
+/// Of this many corrections of the queue, one is a run of `fill` and all others are runs of `tidy`.
+/// With one correction every [`TIDY_INTERVAL`], `fill` runs every ten minutes.
 const RUNS_BETWEEN_FILLS: u32 = 120;
 
 store::statements! {

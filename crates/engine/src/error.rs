@@ -22,7 +22,7 @@ pub enum ErrorKind {
     Validation,
     /// Status 401: the credential is missing or not valid.
     Authentication,
-    /// Status 403: the caller may not do this.
+    /// Status 403: the caller is known, but may not make this request.
     Authorization,
     /// Status 403: the organization requires two-factor authentication, and the member has not
     /// enrolled.

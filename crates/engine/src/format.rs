@@ -21,7 +21,7 @@ pub struct Format {
     pub description: &'static str,
 }
 
-/// All formats that depend only on the text.
+/// All formats that can be checked with the text alone. The [`Contextual`] formats need more.
 pub static STATIC: &[Format] = &[
     Format {
         name: "uuid",

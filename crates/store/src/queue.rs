@@ -145,7 +145,8 @@ impl<W> Queue<W> {
         !self.state().turns.is_empty()
     }
 
-    /// Returns whether the first waiting item of a share satisfies a condition.
+    /// Returns whether a share has a waiting item, and the first of its waiting items satisfies a
+    /// condition. [`Queue::follow`] returns that item.
     pub(crate) fn is_followed(&self, share: Share, condition: impl FnOnce(&W) -> bool) -> bool {
         self.state()
             .shares

@@ -245,7 +245,8 @@ impl Files {
         Ok(())
     }
 
-    /// Fails if one of the files was deleted or replaced.
+    /// Fails if the database file or its write-ahead log was deleted or replaced after it was
+    /// opened.
     fn check(&self) -> Result<()> {
         let is_in_place = |(path, opened): &(PathBuf, Identity)| {
             identity(path).is_ok_and(|current| current == *opened)

@@ -18,7 +18,8 @@ use std::time::Duration;
 use store::Share;
 use tokio::sync::{Notify, watch};
 
-/// The bodies of responses that are not sent yet, by share.
+/// Counts the bytes of response bodies that are not sent yet, in total and for each share, and
+/// limits them.
 pub struct OutboundBuffer {
     limit: u64,
     timeout: Duration,

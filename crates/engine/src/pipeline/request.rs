@@ -63,8 +63,8 @@ pub enum Payload {
 pub struct Receiving(Arc<Mutex<Option<Box<dyn Send + Sync>>>>);
 
 impl Receiving {
-    /// Creates a mark. The server counts the marked requests by their guards: `guard` is dropped
-    /// when the mark is removed.
+    /// Creates a mark that contains `guard`. The server counts the guards that exist, so the
+    /// request is no longer counted when its mark is removed and the guard is dropped.
     pub fn new(guard: impl Send + Sync + 'static) -> Self {
         Self(Arc::new(Mutex::new(Some(Box::new(guard)))))
     }

@@ -83,7 +83,8 @@ impl Pooling {
         self.choose("begin", limits!("set local", "begin; ", ""))
     }
 
-    /// Returns the statements that roll back a failed write and begin the next one.
+    /// Returns the statements that roll back the transaction of a failed write, and begin the
+    /// transaction of the next write.
     pub(super) fn begin_again(self) -> &'static str {
         self.choose(
             "rollback; begin",

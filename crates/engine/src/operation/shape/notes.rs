@@ -37,7 +37,8 @@ pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     }
 }
 
-/// Properties of a schema, by the path of the field.
+/// Properties of the fields in a schema, each with the path of its field. The pipeline applies them
+/// outside of the validator library.
 #[derive(Default)]
 pub(super) struct Notes {
     /// Texts with a [`Contextual`] format, such as `phone`.
