@@ -216,7 +216,8 @@ impl Page {
         })
     }
 
-    /// Makes the request again and counts the items in the new response.
+    /// Makes a request with the same path again. Returns a new `Page` with the number of items and
+    /// the length of the new response.
     pub async fn again(
         &self,
         client: &Client,

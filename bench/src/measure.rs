@@ -111,7 +111,8 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Returns the line of the results table that shows this comparison.
+    /// Returns the line of the results table that shows this comparison. Both medians must be in
+    /// items per second.
     pub fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
         let Self {
             ours,

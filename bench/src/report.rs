@@ -54,7 +54,7 @@ impl Line {
         }
     }
 
-    /// Returns a line with one figure. The target is the maximum of this figure.
+    /// Returns a line with one figure. The figure meets the target if it is at most `target`.
     #[must_use]
     pub fn limit(what: String, value: f64, unit: &str, target: Option<f64>) -> Self {
         let is_met = target.map(|target| value <= target);
