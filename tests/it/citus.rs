@@ -268,7 +268,8 @@ async fn every_statement_of_an_organization_runs_on_a_single_shard() {
                 .collect::<Vec<_>>()
                 .join(" ");
             if text.starts_with("with recursive waiting") {
-                // The service runs this statement only on databases that are not distributed.
+                // The service runs this statement, which searches the deliveries of all
+                // organizations, only on databases that are not distributed.
                 continue;
             }
             let sql = match text.split_once(" indexed by ") {

@@ -15,7 +15,8 @@ const COUNT: usize = 40;
 /// Index of the row that another transaction locks.
 const LOCKED: usize = 20;
 
-/// A node that waits for a row has locked only rows with smaller keys, so two nodes never deadlock.
+/// Each node locks the rows of `file_removal` in the order of their keys. So a node that waits for
+/// a row has locked only rows with smaller keys, and two nodes never deadlock.
 #[tokio::test(flavor = "multi_thread")]
 async fn notes_of_removed_files_are_deleted_in_the_order_of_their_keys() {
     let Some(app) = App::on_postgres(&[uploads()]).await else {

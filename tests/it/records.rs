@@ -53,7 +53,7 @@ async fn send(org: &Org<'_>, mut body: Value, records: &[Value]) -> ApiResponse 
     org.app.platform().post(&org.path("/sync"), body).await
 }
 
-/// Returns the paths of a response's warnings, joined by dots.
+/// Returns the path of each warning in a response. The parts of a path are joined by dots.
 fn warned(data: &Value) -> Vec<String> {
     let joined = |warning: &Value| {
         let steps = warning["path"].as_array().unwrap().iter();

@@ -262,8 +262,9 @@ fn every_setting_ignores_blanks_around_its_value() {
     let mut tried = 0;
     for argument in serve.get_arguments().filter(|one| one.get_env().is_some()) {
         let name = argument.get_long().unwrap();
-        // The command line does not parse the values of secrets and switches. The service reads
-        // their values later, and trims them with the same function.
+        // This test skips secrets and switches, because the command line does not parse their
+        // values. The service reads these values later, and trims them with the same function as
+        // the command line.
         let is_secret = argument.is_hide_env_values_set();
         if is_secret || !argument.get_action().takes_values() {
             continue;

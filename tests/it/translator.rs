@@ -17,7 +17,7 @@ use vestibule::translations::Translator;
 use crate::support::http_server::{HttpServer, RecordedRequest, Reply, response};
 use crate::support::{Api, App, on_both};
 
-/// A time that is longer than any pause between two attempts.
+/// A time that is longer than any pause between two attempts at one translation job.
 const PAUSE: Duration = Duration::from_secs(600);
 /// A time that is longer than the lease of a job.
 const LEASE: Duration = Duration::from_secs(16);

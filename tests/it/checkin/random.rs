@@ -16,7 +16,8 @@ use super::several_people::StepPhone;
 use crate::support::house::{House, guest, id, with};
 use crate::support::{App, on_both, reservation};
 
-/// Number of sequences, and number of actions in each.
+/// `SEQUENCES` is the number of random sequences that the test runs. `ACTIONS` is the number of
+/// actions in each sequence.
 const SEQUENCES: u64 = 4;
 const ACTIONS: usize = 40;
 

@@ -273,7 +273,7 @@ async fn the_platform_reads_the_submitted_answers(app: App) {
 }
 
 on_both_with!(a_submission_fires_a_single_event, Receiver);
-/// A submission causes exactly one event, despite refused attempts before and after.
+/// A submission causes exactly one event. The refused submissions before and after it cause none.
 async fn a_submission_fires_a_single_event(app: App, receiver: Receiver) {
     let house = House::build(&app).await;
     subscribe(

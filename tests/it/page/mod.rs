@@ -86,7 +86,8 @@ impl<'a> StayBrowser<'a> {
         ApiResponse::of(self.form(rest, fields)).await
     }
 
-    /// Submits a form and expects a refusal with this status. Returns the page.
+    /// Submits a form and checks that it is refused with this status. Returns the HTML of the page
+    /// in the response.
     async fn refused(&self, status: u16, rest: &str, fields: &[(&str, &str)]) -> String {
         self.page_of(status, self.form(rest, fields)).await
     }

@@ -417,7 +417,8 @@ impl ApiResponse {
         self.body["error"].clone()
     }
 
-    /// Returns the paths of the issues of a 400 response, joined by dots and sorted.
+    /// Returns the path of each issue in a 400 response, sorted. The parts of a path are joined by
+    /// dots.
     #[track_caller]
     pub fn issues(&self) -> Vec<String> {
         let error = self.error(400);

@@ -44,7 +44,7 @@ impl PublicSide {
         }
     }
 
-    /// Returns an address with TLS, as in the shipped configurations, on localhost.
+    /// Returns an address with TLS on localhost, because the shipped configurations use TLS.
     pub fn with_tls() -> Self {
         choose_tls_provider();
         let certificate = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
