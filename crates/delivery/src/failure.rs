@@ -7,9 +7,9 @@ use rustls::{AlertDescription, CertificateError};
 
 use super::target::Refusal;
 
-/// The text for an answer in a protocol other than HTTP.
+/// The error text of an attempt whose answer is in a protocol other than HTTP.
 const NO_HTTP: &str = "the answer is not valid HTTP";
-/// The text for a connection that ended before the response was complete.
+/// The error text of an attempt whose connection ended before the response was complete.
 const CLOSED: &str = "the receiver closed the connection before it answered";
 
 /// Returns the innermost cause of an error, even if a library wrapped that cause into an I/O error.

@@ -306,8 +306,9 @@ impl Limiter {
         }
     }
 
-    /// Sends a wake signal if permits of a limit are both wanted and free. When several are free,
-    /// also clears `is_wanted`.
+    /// If a delivery waits for a permit of this limit and a permit is free, signals that a permit
+    /// is free. If several permits are free, also sends the signal for several, and clears
+    /// `is_wanted`.
     fn signal(&self, used: &mut LimitUse, limit: usize) {
         if !used.is_wanted || used.count >= limit {
             return;

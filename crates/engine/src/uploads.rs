@@ -108,9 +108,9 @@ impl Uploads {
         }
     }
 
-    /// Registers the upload of a file of at most `most` bytes. Refuses it if the caller, the
-    /// organization or the service has too many uploads in progress. Also refuses it if the file
-    /// system would fall below its reserve.
+    /// Registers the upload of a file of at most `most` bytes. Refuses the upload if the caller,
+    /// the organization or the service has too many uploads in progress. Also refuses it if the
+    /// free space of the file system could fall below the reserve.
     pub(crate) fn register(&self, owner: Owner, most: u64) -> Result<UploadGuard> {
         let space = self.files.space().map_err(Error::unavailable)?;
         let mut in_progress = self.counter.in_progress();

@@ -204,8 +204,8 @@ impl Tower<HttpRequest> for Interface {
     }
 }
 
-/// Returns 414 in the envelope if the path and query of a request are too long, or 431 if its
-/// header fields are.
+/// Returns 414 in the envelope if the path and query of a request are too long. Returns 431 if the
+/// header fields of the request are too long.
 fn check_length(request: &HttpRequest, id: Uuid) -> Option<Response> {
     let address = request
         .uri()

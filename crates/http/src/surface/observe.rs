@@ -200,7 +200,8 @@ impl Metrics {
     }
 }
 
-/// Returns the gauges of the modules whose measurements arrive in time.
+/// Measures and returns the gauges of all modules. Omits the gauges of a measurement that takes
+/// longer than [`MEASURE_TIMEOUT`].
 async fn gauges_of_modules(service: &Arc<Service>) -> Vec<Gauge> {
     let mut gauges = Vec::new();
     for Gauges(measure) in service.app.lists.all() {

@@ -158,8 +158,8 @@ impl Issues {
         !self.counted.is_empty()
     }
 
-    /// Returns whether the field at this path has an issue, or a field that contains it or that it
-    /// contains.
+    /// Returns whether there is an issue of the field at this path, of a field inside it, or of a
+    /// field around it.
     pub(super) fn concerns(&self, path: &[PathSegment]) -> bool {
         self.kept
             .keys()

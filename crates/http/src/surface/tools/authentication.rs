@@ -244,8 +244,9 @@ pub(super) async fn admit(
     response
 }
 
-/// Reads the body. Returns the request with the body, and the message. The MCP library's reader is
-/// not used, because it has no deadline and accepts duplicate keys.
+/// Reads the body of a request and parses the message in it. Returns the request with its body, and
+/// the message. The MCP library's reader is not used, because it has no deadline and accepts
+/// duplicate keys.
 async fn read_message(request: HttpRequest) -> Result<(HttpRequest, Value), Unreadable> {
     let (mut parts, body) = request.into_parts();
     if parts.method != Method::POST {
