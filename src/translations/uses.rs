@@ -70,8 +70,8 @@ impl TextForm {
         }
     }
 
-    /// Returns the form of a text that two fields show. Its maximum length is the smaller one of
-    /// both fields, and it is trimmed if either field is trimmed.
+    /// Combines the forms that two fields require of the same text. The maximum length is the
+    /// smaller one of both, and the text is trimmed if either form requires it.
     fn and(self, other: Self) -> Self {
         Self {
             max_length: self.max_length.min(other.max_length),

@@ -8,8 +8,9 @@ use uuid::Uuid;
 use crate::precheck::{change, create, translation};
 use crate::support::{Api, App, Org, new_id, on_both, reservation};
 
-/// Runs a request. Returns the work of the largest transaction that ran for an organization
-/// meanwhile. Background work, such as the dispatcher's searches, runs for no organization.
+/// Runs a request. Returns the work of the largest transaction that ran for an organization during
+/// the request. Background work, such as the dispatcher's searches, runs for no organization, so it
+/// is not included.
 async fn work_of(
     app: &App,
     request: impl Future<Output = crate::support::ApiResponse>,

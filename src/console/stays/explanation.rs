@@ -118,8 +118,8 @@ fn change_to_show(
         "not_assigned" if kind == ExplainedKind::Steps => words.c_assign_step,
         key => words.change(key),
     };
-    // The value of the stay, such as its number of nights. The guest would see the item if the
-    // setting had this value.
+    // `value` is a value of the stay, such as its number of nights. If the setting had this value,
+    // the guest would see the item.
     let value = match reason.key {
         "min_los" | "max_los" => facts.nights.map(|nights| words.nights.of(nights)),
         _ => facts.nights.or(facts.days).map(|number| number.to_string()),

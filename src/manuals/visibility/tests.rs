@@ -32,7 +32,7 @@ fn anchors_are_shifted_by_calendar_days_or_hours() {
     const MADRID: &str = "Europe/Madrid";
     const NEW_YORK: &str = "America/New_York";
     for (zone, date, time, anchor, number, unit, expected) in [
-        // Clocks go forward at 02:00 on 29 March.
+        // In Madrid, clocks go forward at 02:00 on 29 March.
         (
             MADRID,
             "2026-03-29",
@@ -132,7 +132,7 @@ fn anchors_are_shifted_by_calendar_days_or_hours() {
             Hour,
             "2026-03-29T21:59:59.999999999Z",
         ),
-        // Clocks go back at 03:00 on 25 October.
+        // In Madrid, clocks go back at 03:00 on 25 October.
         (
             MADRID,
             "2026-10-25",
