@@ -59,7 +59,7 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// The operations and the layout of a portal's form.
+/// The operations that create, read and change a portal, and the layout of the portal's form.
 pub static PORTAL: Resource = Resource {
     create: "createPortal",
     read: "getPortal",

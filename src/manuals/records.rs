@@ -63,7 +63,7 @@ pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Str
     Ok(find(context, id)?.map(|manual| manual.answered.nickname))
 }
 
-/// Returns every manual of the organization, by nickname.
+/// Returns every manual of the organization, ordered by nickname.
 pub(crate) fn all_manuals(context: &mut Context<'_, '_>) -> Result<Vec<ManualWithCover>> {
     with_covers(&context.rows(&MANUALS, [])?)
 }

@@ -12,7 +12,7 @@ use crate::words::fill;
 pub struct StepMark {
     /// The icon; `None` if the page shows the number of the step instead.
     pub icon: Option<&'static str>,
-    /// CSS classes for the icon that depend on the state of the step.
+    /// The CSS classes of the icon, which differ by the state of the step.
     pub classes: &'static str,
     /// The state of the step in words.
     pub text: &'static str,

@@ -203,7 +203,7 @@ engine::resource! {
         #[schemars(length(max = 100))]
         sent as Option<Vec<Text200>>, in audience;
 
-        /// Booking channels for which alone the step is shown while `inclusionType` is
+        /// The only booking channels for which the step is shown if `inclusionType` is
         /// `only_selected`.
         included_sources_returning: Option<Vec<String>> = None,
         /// Booking channels, such as `direct`, for which alone the step is shown while

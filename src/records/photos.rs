@@ -146,8 +146,8 @@ impl PhotoSigner {
         tag.is_ok_and(|tag| self.mac(photo).verify_slice(&tag).is_ok())
     }
 
-    /// Returns the storage key of the photo at an address. Returns `None` if the signature is
-    /// wrong, the address has expired, or the photo no longer exists.
+    /// Returns the storage key of the photo that a signed address names. Returns `None` if the
+    /// signature is wrong, the address has expired, or the photo no longer exists.
     pub fn find(
         &self,
         tx: &mut Transaction<'_>,

@@ -138,7 +138,7 @@ impl TextChange<'_> {
         super::is_english(self.language)
     }
 
-    /// Returns the resources that show the text in one of these fields.
+    /// Returns the resources that show the text in a field for which `in_field` returns true.
     pub(crate) fn things(&self, in_field: impl Fn(&str) -> bool) -> Vec<Uuid> {
         distinct(
             self.uses
@@ -290,7 +290,8 @@ pub(crate) fn check_readable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
     }
 }
 
-/// Returns those of these texts that a limited caller can read, by the rule of [`check_readable`].
+/// Returns the ids of the given texts that a limited caller can read, by the rule of
+/// [`check_readable`].
 pub(super) fn readable(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     let sources = sources(context, ids.to_vec())?;
     let mut things_by_text: HashMap<Uuid, Vec<Uuid>> = HashMap::new();

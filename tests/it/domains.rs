@@ -1,5 +1,5 @@
-//! Tests of the domains of brandings: which organization owns a host, guest links, and which pages
-//! a host serves.
+//! Tests of the domains of brandings. They cover the organization that owns a host, the domain of a
+//! guest link, and the pages that a host serves.
 
 use http::header::HOST;
 use reqwest::Method;

@@ -189,7 +189,8 @@ pub(super) struct SearchResult {
     /// Whether another node had locked or claimed some of the due deliveries first. If that node's
     /// transaction is rolled back, these deliveries are free again.
     pub was_claimed_elsewhere: bool,
-    /// The time at which the next delivery becomes due. `None` if the search stopped early.
+    /// The next time at which a delivery becomes due or, if nodes use leases, a lease ends. `None` if
+    /// there is no such time, or if the search stopped before it had looked at every subscription.
     pub next: Option<Timestamp>,
 }
 

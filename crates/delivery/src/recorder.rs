@@ -33,7 +33,8 @@ type Unrecorded = (Entry, Permit);
 /// Records outcomes in the database, in batches.
 pub(super) struct Recorder {
     dependencies: Arc<Dependencies>,
-    /// The time from which the ticks are counted.
+    /// The time from which the ticks are counted. There is one tick every [`TICK`], and waiting
+    /// outcomes are recorded at the next tick.
     started_at: Instant,
     /// Waiting outcomes by subscription. A subscription has an entry here exactly while a task
     /// records outcomes for it.

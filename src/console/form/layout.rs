@@ -16,8 +16,8 @@ pub struct Layout {
     pub omitted: &'static [&'static str],
     /// Fields that contain a Markdown text. The form shows a preview of the text.
     pub markdown: &'static [&'static str],
-    /// The known names for a field, for which the console has labels. The value of the field is
-    /// either a list of names, or has one rule for each name.
+    /// The names that the console has labels for, for each field that uses such names. The field is
+    /// a list of texts, of which these are the known ones, or it has one rule for each name.
     pub names: &'static [(&'static str, &'static [&'static str])],
     /// Fields with one rule per name, such as one rule for each guest field. The response of the
     /// read operation has neither the rules nor the list of their names. The form can show the

@@ -41,7 +41,7 @@ pub(super) struct PartRow {
     pub way: Option<String>,
 }
 
-/// The data of a flat that several sections use.
+/// The data of a flat that several sections of the flat's page use.
 struct Flat<'s> {
     request: &'s ConsoleRequest,
     id: String,

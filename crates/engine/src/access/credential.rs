@@ -164,7 +164,8 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Returns the text that identifies the owner in Redis and in the database's locks.
+    /// Returns the key that identifies this owner of idempotency keys and rate limits, in Redis and
+    /// in the database's locks.
     #[must_use]
     pub fn key(self) -> String {
         format!("{}:{}", self.organization, self.credential.key())

@@ -310,7 +310,8 @@ fn look_up(
     resource: Resource,
     now: Timestamp,
 ) -> Result<Arc<Identified>> {
-    // Read the version first, so that the caller is at least as new as the version.
+    // Read the database's version before the caller, so that the cached caller is not older than
+    // the version under which it is cached.
     let version = service.store.version();
     let identified = bearer_caller(tx, token, resource, now)?;
     if let Some(version) = version {

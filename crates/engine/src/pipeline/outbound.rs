@@ -127,7 +127,8 @@ impl OutboundBuffer {
         })
     }
 
-    /// Reserves the space for a body of this length.
+    /// Reserves space for a response body of `bytes` bytes, also if the buffer then exceeds its
+    /// limit. The space is free again when the reservation is dropped.
     #[must_use]
     pub fn reserve(self: &Arc<Self>, share: Share, bytes: u64) -> Arc<OutboundReservation> {
         let mut state = self.state();

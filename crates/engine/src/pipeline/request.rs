@@ -42,7 +42,8 @@ pub(super) struct Head {
     pub(super) query: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
     pub(super) is_tool_call: bool,
-    /// Whether the request comes from code of this process, which gets a value instead of text.
+    /// Whether the request comes from code of this process. Such code gets the answer as a Rust
+    /// value instead of JSON text.
     pub(super) is_local: bool,
     pub(super) caller: Option<Arc<Identified>>,
 }

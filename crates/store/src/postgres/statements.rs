@@ -66,7 +66,8 @@ impl ReadyStatement {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     One(usize),
-    /// A statement in its form for many rows. The number is the statement's address.
+    /// A statement in its form for many rows at once. The number is the memory address of the
+    /// [`Statement`].
     Many(usize),
 }
 
