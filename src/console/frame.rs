@@ -253,7 +253,8 @@ pub fn refusal(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
     )
 }
 
-/// Returns the heading and the text of an error page: the fault, and advice for the member.
+/// Returns the heading and the text of an error page. The heading says what went wrong, and the
+/// text says what the member can do.
 pub fn heading_and_text(
     refusal: &ConsoleRefusal,
     words: &ConsoleWords,

@@ -107,7 +107,7 @@ static SOURCES: [TextSource; 6] = [
 /// Maximum number of characters of a text that the list shows.
 const MAX_SHOWN: usize = 160;
 
-/// A text, as the page of the list shows it.
+/// A text, as the list of texts shows it in one row.
 struct TextLine {
     way: String,
     thing: String,

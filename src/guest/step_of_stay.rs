@@ -1,4 +1,5 @@
-//! A step that a stay gets, with all stored data for it, and its state.
+//! A step that a stay's guest gets, with the data that is stored for the step, and the step's
+//! state.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ const BLOCKS: &str = "address article aside base basefont blockquote body captio
     h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem nav noframes ol \
     optgroup option p param search section summary table tbody td tfoot th thead title tr track ul";
 
-/// The elements whose content is not Markdown, up to the end tag.
+/// The HTML elements whose content is not Markdown. The content extends to the end tag.
 const VERBATIM: &str = "pre script style textarea";
 
 /// All elements of HTML that are not in the two lists above, including obsolete ones.

@@ -152,8 +152,9 @@ mod tests {
     #[test]
     fn a_deposit_needs_its_own_account_or_the_default() {
         use ConfigurationIssue::MissingPaymentAccount;
-        // Inputs: whether the waiver is enabled and its account, whether the deposit is enabled and
-        // its account, whether there is a default account. Results: whether an account is missing,
+        // Each row has inputs and results. The inputs are: whether the waiver is enabled, the
+        // waiver's account, whether the deposit is enabled, the deposit's account, and whether
+        // there is an active default account. The results are: whether an account is missing, and
         // whether the waiver is usable.
         let table = [
             ((false, None, false, None, true), (false, false)),

@@ -101,7 +101,7 @@ pub enum ActivationNeed {
     PaymentAccount,
 }
 
-/// The amounts that a guest pays for a step.
+/// The kind of the amounts that a guest pays for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostKind {
     None,

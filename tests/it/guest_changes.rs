@@ -19,7 +19,7 @@ store::statements! {
     /// Inserts one guest change.
     FILL = "insert into guest_change (organization_id, cursor, kind, reservation_id, step_id,
         occurred_at) values (?1, ?2, 'message', ?3, null, ?4)";
-    /// Sets the cursor of the latest guest change.
+    /// Inserts the row with the cursor of the organization's latest guest change.
     FILLED = "insert into guest_change_cursor (organization_id, latest, latest_at)
         values (?1, ?2, ?3)";
 }

@@ -69,8 +69,8 @@ pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Opti
     time
 }
 
-/// Checks the response at the path of the metadata. Returns whether its issuer is the public
-/// address.
+/// Checks the response with the metadata of the authorization server. Returns whether the issuer in
+/// the metadata is the public address.
 async fn check_metadata(response: Response, address: &str, report: &mut DoctorReport) -> bool {
     let status = response.status();
     if status != StatusCode::OK {

@@ -32,7 +32,8 @@ pub fn hours(request: &ConsoleRequest) -> Value {
     })
 }
 
-/// Returns the hours as the member typed them. Returns the default if the member typed none.
+/// Returns the hours for which a replaced secret still signs messages, as the member typed them.
+/// Returns the default if the member sent no hours.
 pub fn grace_hours(request: &ConsoleRequest) -> String {
     request
         .form_value("hours")

@@ -152,7 +152,8 @@ pub(crate) fn of_stay(
     Ok(files)
 }
 
-/// Returns the files of several stays, oldest first, each with its stay and step.
+/// Returns the files of several stays, oldest first, each with the id of its stay and the id of its
+/// step.
 pub(crate) fn of_stays(
     context: &mut Context<'_, '_>,
     reservations: Vec<Uuid>,

@@ -752,8 +752,9 @@ mod tests {
         guests.into_iter().map(nameless).collect()
     }
 
-    /// Merges `sent` into the saved answers and returns the result. The ids of new guests count up
-    /// from the number of saved guests.
+    /// Merges `sent` into the saved answers and returns the result. The ids of new guests begin
+    /// after a hundred times the number of saved guests, so they differ from the ids of saved
+    /// guests.
     fn after(saved: Option<&Object>, sent: Value, is_change: bool) -> Object {
         let count = saved.map_or(0, |saved| saved["guests"].as_array().map_or(0, Vec::len));
         let mut next = u128::try_from(count).unwrap() * 100;

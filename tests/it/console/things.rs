@@ -36,8 +36,8 @@ pub struct Things<'a> {
     pub category: Uuid,
     /// Id of the text that is the manual's title.
     pub text: Uuid,
-    /// A stay whose guest has submitted, and to which staff have requested changes. The other stay,
-    /// the one of `house`, waits for review.
+    /// A stay whose guest submitted the pre-check-in, after which staff requested changes. The
+    /// other stay, which belongs to `house`, waits for review.
     pub asked: Uuid,
     /// A subscription of the member. The delivery of its ping has failed.
     pub webhook: String,
@@ -47,7 +47,7 @@ pub struct Things<'a> {
     pub feed: Uuid,
     /// An API key without permissions.
     pub key: Uuid,
-    /// A tag that is kept by hand, not by the platform.
+    /// A tag that an API client created with `putRecords`, not the platform.
     pub tag: Uuid,
 }
 

@@ -13,11 +13,11 @@ use super::{AuditFields, AuditedObject};
 const MAX_VALUE_BYTES: usize = 2_000;
 /// The number of characters to which an overlong text is cut.
 const KEPT_CHARACTERS: usize = 400;
-/// The maximum number of bytes of all changes of a row together. The entry that counts the left-out
-/// changes is not included.
+/// The maximum number of bytes of all changes in one audit entry together. The change that counts
+/// the left-out changes is not included.
 const MAX_BYTES: usize = 16_000;
-/// The maximum number of changes of a row. The entry that counts the left-out changes is not
-/// included.
+/// The maximum number of changes in one audit entry. The change that counts the left-out changes is
+/// not included.
 const MAX_CHANGES: usize = 100;
 /// The field name of the entry that counts the changes that were left out.
 const REST: &str = "…";

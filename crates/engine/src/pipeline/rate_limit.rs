@@ -126,8 +126,9 @@ impl RateLimits {
         Some(take(logs.of(owner, elapsed), self.windows, elapsed).quota(self.windows, now))
     }
 
-    /// Counts or refuses a request for all nodes, or for this process alone if limits are not
-    /// shared or Redis does not answer.
+    /// Counts or refuses a request. The limit applies to the requests of all nodes together. If
+    /// limits are not shared, or Redis does not answer, the limit applies to the requests of this
+    /// process. Returns `None` if no limit is set.
     pub async fn quota(&self, owner: Owner, clock: &Clock) -> Option<Quota> {
         let now = clock.now();
         let shared = self.take_shared(owner, clock, now).await;

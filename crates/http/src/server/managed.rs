@@ -14,7 +14,7 @@ pub(super) const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
 #[derive(Debug, Default)]
 pub(super) struct ManagedCertificate {
     current: RwLock<Option<Arc<CertifiedKey>>>,
-    /// The certificates that answer challenges, by host name.
+    /// The certificates with which the server answers ACME challenges, by host name.
     answers: RwLock<HashMap<String, Arc<CertifiedKey>>>,
 }
 
