@@ -482,8 +482,8 @@ async fn tenants(server: &Server, receivers: &Receivers) -> anyhow::Result<Vec<T
 }
 
 /// Causes `count` events at a constant rate, each in the next organization. Returns the 99th
-/// percentile of the times from an event to the arrival of its delivery, in milliseconds. The time
-/// begins before the sync is sent.
+/// percentile of the times from an event to the arrival of its delivery, in milliseconds. Each time
+/// is counted from just before the request that syncs the event's task.
 async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> anyhow::Result<f64> {
     let mut pace = tokio::time::interval(Duration::from_secs(1) / EVENTS_PER_SECOND);
     let mut syncs = JoinSet::new();

@@ -24,7 +24,8 @@ pub(super) struct StoredEvent {
     pub fingerprint: String,
     /// Number of consecutive successful fetches in which the event was missing.
     pub missed: u32,
-    /// Whether the feed cancelled the stay because the event was missing.
+    /// Whether the feed has cancelled the stay, because the event was missing in [`MAX_MISSED`]
+    /// consecutive fetches.
     pub is_gone: bool,
 }
 

@@ -162,8 +162,9 @@ pub(super) fn is_current(
     Ok(text.as_deref().map(text_hash) == accepted.proof.text_sha256)
 }
 
-/// Writes the current text of an agreement in one language. Values such as dates are in
-/// `values_language`. Returns `None` if a placeholder has no value.
+/// Returns the current text of an agreement in `language`, with filled placeholders. Values such as
+/// dates are in `values_language`. Returns `None` if the agreement has no text, or if a placeholder
+/// has no value.
 fn written_in(
     context: &mut Context<'_, '_>,
     stay: &Stay,

@@ -44,8 +44,8 @@ impl VisibilityRule {
                 let has_night_in = |window: &Window| {
                     let nights = stay.nights();
                     if window.is_yearly {
-                        // After eight years, every day of the calendar has occurred, so later
-                        // nights are not checked.
+                        // Every day of the calendar occurs within eight years, so later nights need
+                        // no check.
                         let days = (0..nights.min(ALL_DAYS))
                             .map(|day| SignedDuration::from_hours(24 * day));
                         return days

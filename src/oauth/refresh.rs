@@ -275,8 +275,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// A token is valid until its expiry. A replaced token is valid for another minute. After
-        /// this minute, the token's state is `Reused`, even if the token has also expired.
+        /// A token is valid until its expiry. If a token is replaced, it stays valid for a minute
+        /// after its replacement, but not beyond its expiry. After this minute, the token's state
+        /// is `Reused`, even if the token has also expired.
         #[test]
         fn a_replaced_refresh_token_is_valid_for_another_minute(
             replaced in proptest::option::of(0_i64..5_000_000),

@@ -241,8 +241,8 @@ impl PageFrame<'_> {
         markdown::plain(text, Some(language.into().0.unwrap_or(&self.tag)))
     }
 
-    /// Returns a sentence of the page that contains the title of a step, as HTML. The title gets a
-    /// separate element if its language is not that of the page.
+    /// Returns a sentence as HTML. `words` is the built-in sentence, into which the title of a step
+    /// is inserted. The title gets a separate element if its language is not that of the page.
     #[must_use]
     pub fn with_title<'l>(
         &'l self,

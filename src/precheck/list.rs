@@ -208,7 +208,8 @@ fn list(context: &mut Context<'_, '_>, input: ListSteps) -> Result<String> {
 struct ListedStep {
     sort_key: SortKey,
     summary: String,
-    /// The whole step; `None` unless the step is active and its type needs an account.
+    /// The whole step; `None` unless the step is active and its type needs a payment account or a
+    /// background-check account.
     document: Option<Step>,
 }
 

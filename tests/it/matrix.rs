@@ -169,7 +169,8 @@ async fn the_event_permission_is_checked_before_the_body(app: App) {
     );
 }
 
-/// The snapshot is the list of all operations. Planned operations have no route yet.
+/// Compares the list of all operations with the stored snapshot `operations`. Each line has the
+/// interface, the method and the path of an operation, and whether it is a tool.
 #[test]
 fn the_list_of_operations_is_unchanged() {
     let listed: Vec<String> = vestibule::app::app()

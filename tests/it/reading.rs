@@ -189,7 +189,8 @@ async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool
     )
 }
 
-/// Times, each with the key of the reason that the service must report.
+/// Times, each with the key of the reason for which the service must show or hide the manual at
+/// that time.
 type Times<'m> = &'m [(&'m str, &'m str)];
 
 /// Checks a manual's visibility against a table. Each row has rules, changed fields of the stay,

@@ -41,7 +41,7 @@ pub(super) struct Sender {
 /// The target of a subscription's messages.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The URL. `None` if the target is not permitted.
+    /// The URL to which the message is sent. `None` if the target is not permitted.
     pub address: Option<Url>,
     /// The secrets that sign the message.
     pub secrets: Secrets,

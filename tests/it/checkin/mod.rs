@@ -32,7 +32,7 @@ struct QuestionStep {
 
 /// Chosen options: the number of each question, with the positions of its chosen options.
 type Chosen = &'static [(usize, &'static [usize])];
-/// Written answers: the number of each question, with its text.
+/// Written answers: the number of each question, and the text that the guest writes as the answer.
 type Written = &'static [(usize, &'static str)];
 
 const DRIVE: usize = 0;

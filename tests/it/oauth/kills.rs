@@ -193,7 +193,8 @@ async fn concurrent_exchanges_on_two_nodes_revoke_the_tokens() {
         };
         let tokens = Tokens::of(&won);
         refused(&lost, 400, "invalid_grant");
-        // Two exchanges of one code mean that two parties have it, so the tokens are revoked.
+        // If a code is exchanged twice, a second party may have it, so the service revokes the
+        // tokens that the first exchange returned.
         other.api(&tokens.access).get("/portals").await.error(401);
         assert_eq!(house.grant_state(&code).await, None);
     }

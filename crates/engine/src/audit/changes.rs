@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 16_000;
 /// The maximum number of changes in one audit entry. The change that counts the left-out changes is
 /// not included.
 const MAX_CHANGES: usize = 100;
-/// The field name of the entry that counts the changes that were left out.
+/// The field name of the change that counts the left-out changes.
 const REST: &str = "…";
 
 /// Fields that are not recorded as changes, because every audit entry has the id of the object and
@@ -143,8 +143,8 @@ pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
         .collect()
 }
 
-/// Limits the changes to the size of a row. Cuts long values, and replaces the changes beyond the
-/// limits by an entry with their number.
+/// Limits the changes to the size of an audit entry. Cuts long values, and replaces the changes
+/// beyond the limits by one change with their number.
 pub(super) fn bounded(changes: Vec<Change>) -> Vec<Change> {
     let count = changes.len();
     let (mut bounded, mut size) = (Vec::with_capacity(count.min(MAX_CHANGES)), 0);

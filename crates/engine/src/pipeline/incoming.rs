@@ -60,7 +60,7 @@ struct IncomingState {
     bodies: Usage,
 }
 
-/// The amounts that are in use of one limit: in total, and by sender.
+/// How much of one limit is in use: in total, and by each sender.
 #[derive(Default)]
 struct Usage {
     all: u64,

@@ -97,7 +97,7 @@ pub(super) struct AnswerKey {
     /// Whether the response is kept as a value, for code of this process that calls the operation.
     /// Other responses are kept as text.
     takes_value: bool,
-    /// The parameters of path and query, as they were sent.
+    /// The path and query parameters of the request, as they were sent.
     request: Box<str>,
 }
 

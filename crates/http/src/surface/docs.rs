@@ -15,8 +15,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::compressed::CompressedText;
 
-/// The page. Its URLs are relative, so that the page works below the path prefix of a proxy. The
-/// URLs contain the version, so that browsers fetch new scripts after an upgrade.
+/// The HTML page with the API reference. Its URLs are relative, so that the page works below the
+/// path prefix of a proxy. The URLs contain the version, so that browsers fetch new scripts after
+/// an upgrade.
 const PAGE: &str = concat!(
     r#"<!doctype html>
 <html lang="en">

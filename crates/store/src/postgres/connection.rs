@@ -232,8 +232,9 @@ impl Connection {
                 if mem::replace(&mut is_sent, true) {
                     return Poll::Ready(Ok(()));
                 }
-                // This poll queues the message. The socket sends it before the next poll, so the
-                // future requests one more poll.
+                // This poll only queues the message. `Link::drive` polls the connection before it
+                // polls this future again, and the connection then writes the message to the
+                // socket. So this future asks for one more poll.
                 context.waker().wake_by_ref();
                 match request.as_mut().poll(context) {
                     Poll::Ready(Err(error)) => Poll::Ready(Err(error)),

@@ -368,7 +368,8 @@ mod tests {
                 of_more: vec![1]
             }
         );
-        // The result is the same if the form has already removed the conditions.
+        // A question that loses all its conditions is also reported if the form has already removed
+        // them.
         let mut after = after.to_vec();
         after[0].conditions.clear();
         assert_eq!(lost_conditions(&[&known], &after).of_all, [0]);

@@ -69,7 +69,8 @@ fn takes_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// The state that is needed to authenticate a message.
+/// Authenticates the messages to the tool interface, and checks the origin of the page that sent
+/// them.
 pub(super) struct MessageAuthentication {
     service: Arc<Service>,
     /// The origins whose pages may call the tools.
