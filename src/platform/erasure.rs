@@ -20,7 +20,8 @@ const ROWS_PER_STATEMENT: u32 = 50;
 const MAX_ROWS: u64 = 500;
 /// Time after which a transaction deletes no more rows.
 const MAX_TIME: Duration = Duration::from_millis(5);
-/// The key of the lock that a node must hold to delete rows, so that only one node at a time does.
+/// The key of the lock that a node must hold while it deletes rows of erased organizations. So only
+/// one node at a time deletes such rows.
 const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {

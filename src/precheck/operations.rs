@@ -583,7 +583,8 @@ fn check_records(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     Ok(())
 }
 
-/// Returns the translations that a request links, in fields of the step and in its questions.
+/// Returns the links to translations that a request sends, in fields of the step and in its
+/// questions. `base` is the path of the step's fields in the body.
 fn links(
     input: &Step,
     before: &Step,

@@ -35,7 +35,7 @@ const SECRET_LENGTH: usize = 32;
 store::statements! {
     /// Selects a secret of this database by its name.
     SECRET = "select value from secret where name = ?1";
-    /// Stores a secret unless another node has already stored one.
+    /// Stores a secret under a name, unless another node has already stored one under this name.
     INSERT_SECRET = "insert into secret (name, value) values (?1, ?2) on conflict do nothing";
     /// Selects the document of a review, without a check of the caller's access.
     REVIEW = "select r.doc from record r join organization o on o.id = r.organization_id

@@ -666,9 +666,9 @@ fn shown_elsewhere() -> Reason {
     )
 }
 
-/// Returns whether the text is shown by at least one resource that the caller may not change. Fails
-/// with 404 if the caller may change none of the resources that show it and `writer` is not the
-/// operation of a resource.
+/// Returns whether the caller may not change some of the resources that show the text. Returns
+/// false for a caller who can access all properties. Fails with 404 if the caller may change none
+/// of these resources, unless `writer` is the operation of a resource.
 fn is_shown_elsewhere(
     context: &mut Context<'_, '_>,
     module: &dyn TextRules,

@@ -189,8 +189,9 @@ pub(super) struct SearchResult {
     /// Whether another node had locked or claimed some of the due deliveries first. If that node's
     /// transaction is rolled back, these deliveries are free again.
     pub was_claimed_elsewhere: bool,
-    /// The next time at which a delivery becomes due or, if nodes use leases, a lease ends. `None` if
-    /// there is no such time, or if the search stopped before it had looked at every subscription.
+    /// The next time at which a delivery becomes due or, if nodes use leases, a lease ends. `None`
+    /// if there is no such time, or if the search stopped before it had looked at every
+    /// subscription.
     pub next: Option<Timestamp>,
 }
 

@@ -65,7 +65,9 @@ impl Tag {
         (self.likely.language, self.likely.script)
     }
 
-    /// Returns the tag and its parents, the nearest first.
+    /// Returns the language tag and its parents, such as `pt` for `pt-BR`, the nearest first. The
+    /// first two items are the tag in canonical form, and the tag with its most likely script and
+    /// region.
     fn with_parents(&self) -> Vec<LanguageIdentifier> {
         let fallbacker = LocaleFallbacker::new().for_config(LocaleFallbackConfig::default());
         let mut steps = fallbacker.fallback_for((&self.canonical).into());

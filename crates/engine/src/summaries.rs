@@ -19,7 +19,7 @@ use crate::operation::RaisedRevision;
 use crate::pipeline::Service;
 use crate::values;
 
-/// The maximum number of rows that one transaction rewrites.
+/// The maximum number of rows whose summaries one transaction rewrites.
 const BATCH: u32 = 200;
 
 store::statements! {

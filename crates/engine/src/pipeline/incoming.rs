@@ -151,7 +151,8 @@ impl std::fmt::Display for NoSpace {
 
 impl std::error::Error for NoSpace {}
 
-/// Returns the error for a body that could not be read because there was no space.
+/// Returns a 503 error if `error` or one of its causes says that the memory for request bodies was
+/// full. Returns `None` for any other error.
 pub fn out_of_memory(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
     std::iter::successors(Some(error), |error| error.source())
         .any(<dyn std::error::Error>::is::<NoSpace>)

@@ -57,7 +57,8 @@ impl Document {
     }
 }
 
-/// Returns the document of an interface as text, as it is printed and served.
+/// Returns the OpenAPI document of an interface as JSON text, in the form in which it is printed
+/// and served.
 #[must_use]
 pub fn json(app: &'static App, surface: Surface, public_url: &str) -> String {
     format!("{:#}\n", document(app, surface, public_url))
