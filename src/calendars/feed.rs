@@ -44,7 +44,7 @@ store::statements! {
         and r.kind = 'reservation' and r.id = e.reservation_id
         where e.organization_id = ?1 and r.origin = 'calendar' and r.status <> 'cancelled'
         group by e.feed_id";
-    /// The stored states of the events of these feeds.
+    /// Selects the stored state of each event of the given feeds.
     EVENTS = "select reservation_id, doc from calendar_event where organization_id = ?1
         and feed_id = any(?2)";
     /// Inserts or replaces the stored state of an event.

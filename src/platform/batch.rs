@@ -358,7 +358,7 @@ impl SyncBatch {
     }
 
     /// Handles a record of the request whose data equals the stored data. If the request deleted
-    /// the record before this write, the batch does not delete the record at its end.
+    /// the record before this write, [`Self::finish`] no longer deletes the record.
     fn mark_unchanged(&mut self, kind: RecordKind, id: Uuid) {
         if let Some(entry) = self.records.get_mut(&(kind, id)) {
             entry.awaits_rewrite = false;

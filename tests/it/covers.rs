@@ -46,7 +46,8 @@ impl PhotoProvider {
         *self.answer.lock().unwrap() = (status, body.to_owned());
     }
 
-    /// Returns the requests since the last call: target, `Authorization`, `Accept-Version`.
+    /// Returns the requests since the last call, each with its request target and its headers
+    /// `Authorization` and `Accept-Version`.
     pub fn requests(&self) -> Vec<[String; 3]> {
         let requests = self.server.take_requests();
         requests

@@ -127,7 +127,7 @@ pub async fn fill(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Corrects the rows of organizations that have been due for at least [`TIDY_INTERVAL`].
+/// Corrects the rows of organizations that have been due for at least `TIDY_INTERVAL`.
 pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
     let now = dependencies.clock.now();
     let Ok(due_before) = now.checked_sub(TIDY_INTERVAL) else {

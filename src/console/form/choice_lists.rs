@@ -117,7 +117,8 @@ impl ChoiceLists {
 }
 
 impl NameSearch {
-    /// Reads the search text from a submitted form.
+    /// Reads two texts from a submitted form: the text to search for, and the text of the search
+    /// whose results the form showed.
     pub fn of(fields: &ConsoleFields, name: &str) -> Self {
         let text = |field: String| first_value(fields, &field).unwrap_or_default().to_owned();
         Self {

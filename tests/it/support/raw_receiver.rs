@@ -73,7 +73,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Returns the number of attempts of each delivery.
+    /// Returns the number of attempts of each delivery, by the `webhook-id` of the delivery.
     pub fn attempts(&self) -> HashMap<String, usize> {
         self.requests.lock().unwrap().clone()
     }

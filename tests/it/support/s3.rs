@@ -26,7 +26,7 @@ struct BucketState {
     /// Parts of incomplete multipart uploads, by upload number and part number.
     parts: BTreeMap<(usize, usize), Vec<u8>>,
     uploads: usize,
-    /// Names of the operations that clients have requested so far, in order.
+    /// Names of the S3 operations that clients have requested so far, in order.
     calls: Vec<&'static str>,
 }
 

@@ -76,7 +76,7 @@ pub struct CacheStatistics {
 pub(super) enum PresentedCredential<B, L> {
     /// A bearer token.
     Bearer(B),
-    /// The token in the path of a link.
+    /// The token of a guest's link or of a preview's link, from the path of the request.
     Link(L),
 }
 

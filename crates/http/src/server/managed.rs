@@ -25,7 +25,7 @@ impl ManagedCertificate {
         *current = Some(Arc::new(certificate));
     }
 
-    /// Sets the answer to the challenge for a host name.
+    /// Sets the certificate that answers the ACME challenge for a host name.
     pub(super) fn answer(&self, name: String, certificate: CertifiedKey) {
         let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
         answers.insert(name, Arc::new(certificate));

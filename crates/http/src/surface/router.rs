@@ -94,7 +94,8 @@ pub struct OtherRoutes {
     pub gate: Option<Gate>,
 }
 
-/// Builds the router of the port: the operations, their documents, health checks, and other routes.
+/// Builds the router for all requests to the server's port: operations, their documents, health
+/// checks, and other routes.
 pub fn router(
     service: &Arc<Service>,
     metrics: Metrics,
