@@ -83,7 +83,8 @@ pub(super) enum AppOrigin {
     Platform,
     /// The app has registered itself.
     Registered,
-    /// The app has a metadata document at an address that only its owner controls.
+    /// The app publishes a metadata document. The URL of this document is the client id, and only
+    /// the app's owner controls it.
     Document,
 }
 

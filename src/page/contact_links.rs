@@ -79,7 +79,8 @@ impl FlatPosition {
         )
     }
 
-    /// Returns a link to car parks near the flat that the guest can book on the website `JustPark`.
+    /// Returns a link to the website `JustPark`, where the guest can book a parking space near the
+    /// flat.
     #[must_use]
     pub fn justpark(&self) -> String {
         match self.coordinates {

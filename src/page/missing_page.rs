@@ -16,7 +16,8 @@ struct MissingPage<'v> {
     more: Option<&'static str>,
 }
 
-/// The kind of the object that the address names and that the stay does not have.
+/// The kind of object that the requested URL names. The stay has no such object with the id in the
+/// URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingThing {
     Step,

@@ -85,7 +85,7 @@ impl Block {
 pub(super) struct PageStart {
     /// The position of the first record that is read.
     pub from: Position,
-    /// The number of records to skip from that position.
+    /// The number of records to skip, counted from `from`, before the first record of the page.
     pub skipped: i64,
     /// The total number of records of the kind.
     pub total: i64,
@@ -186,9 +186,9 @@ fn change(
             } else {
                 following
             };
-            // The first of `blocks` begins at or before every position in this call, so `block_end`
-            // is at least 1. It is the block that contains the earliest position, or the block at
-            // `FIRST` if the kind has no blocks yet.
+            // The first of `blocks` begins at or before every position in this call: it is the
+            // block that contains the earliest position, or the block at `FIRST` if the kind had no
+            // blocks yet. So `block_end` is at least 1.
             let block = &mut blocks[block_end.saturating_sub(1)];
             block.records += by;
             block.is_changed = true;

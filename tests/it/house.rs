@@ -231,8 +231,8 @@ fn engine_http_and_delivery_name_no_concept_of_the_service() {
     .iter()
     .flat_map(|folder| sources(&root().join(folder)))
     {
-        // This file has the names of permissions. They are part of the public interface and contain
-        // words of the domain.
+        // This file has the names of permissions. They are part of the public interface, so they
+        // contain words of the domain, which this test forbids in all other files.
         if path.ends_with("access/permission.rs") {
             continue;
         }

@@ -118,8 +118,8 @@ pub enum Fit {
 }
 
 impl Fit {
-    /// Returns whether the version is in the requested language, or in a language that its readers
-    /// can read.
+    /// Returns whether a reader of the requested language can read the version: it is in that
+    /// language, or in a related one, as Bokmål is for Nynorsk.
     #[must_use]
     pub const fn is_match(self) -> bool {
         !matches!(self, Self::English(_) | Self::Other)

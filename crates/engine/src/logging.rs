@@ -118,7 +118,8 @@ fn was_closed() -> bool {
     null().unwrap_or(true)
 }
 
-/// A replacement for a closed standard error. Every write fails, so its line is counted as lost.
+/// A replacement for a closed standard error. Every write fails, so each log line is counted as
+/// lost.
 struct ClosedStderr;
 
 impl Write for ClosedStderr {

@@ -468,7 +468,8 @@ fn overwrite(connection: &Connection) {
         connection.pragma_update(None, "user_version", version.wrapping_add(1))
     });
     if let Err(error) = overwritten {
-        // The empty commit replaces the batch in the log even if the disk does not confirm it.
+        // The error is only logged. The empty commit is in the log, and replaces the batch there,
+        // even if the disk did not confirm it.
         tracing::debug!(
             %error,
             "the empty commit that overwrites a failed batch was not confirmed"

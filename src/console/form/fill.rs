@@ -336,16 +336,16 @@ fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
         .map_or(typed, |(value, _)| value.as_str())
 }
 
-/// Returns the name to which the rule in a row applies, such as the guest field `phone`. Returns an
-/// empty text if the row has no name.
+/// Returns the name in one row of a list of rules: the name of what the rule applies to, such as
+/// the guest field `phone`. Returns an empty text if the row has no name.
 pub fn subject(specs: &[FieldSpec], row: &str, fields: &ConsoleFields) -> String {
     let about = specs.iter().find(|part| part.name == RULE_NAME_FIELD);
     let about = about.and_then(|part| read(part, &format!("{row}.{RULE_NAME_FIELD}"), fields));
     text(about.as_ref())
 }
 
-/// Returns the rows of a list of rules. Each has its number, and the name to which its rule
-/// applies. The name may be empty.
+/// Returns the rows of a list of rules. Each has its number, and the name of what its rule applies
+/// to. The name may be empty.
 pub fn subjects(specs: &[FieldSpec], name: &str, fields: &ConsoleFields) -> Vec<(usize, String)> {
     objects(specs, name, fields)
         .into_iter()

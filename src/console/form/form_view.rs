@@ -155,7 +155,7 @@ impl FormFieldsView<'_> {
     }
 
     /// Returns the fields whose typed value differs from the value that the form showed when it was
-    /// opened.
+    /// opened. Omits the fields in conflict for which the member chose the other member's value.
     pub(super) fn changes(&self, specs: &[FieldSpec]) -> Vec<(FieldSpec, Value)> {
         let change = |spec: &FieldSpec| {
             if first_value(&self.fields, &choice_field(&spec.name)) == Some("theirs") {

@@ -8,8 +8,8 @@ use vestibule::console::addresses;
 use super::{marta, page};
 use crate::support::{App, on_both};
 
-/// The kinds of records whose list needs a query parameter. Without the parameter, the address
-/// shows the list of another kind.
+/// The kinds of records whose list is at `/console/flats` with the query parameter `kind`. Without
+/// this parameter, the page lists flats.
 const KINDS: [&str; 12] = [
     "property_group",
     "tag",

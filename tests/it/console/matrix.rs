@@ -18,7 +18,8 @@ use crate::files::uploads;
 use crate::people::{Browser, field, signed_in};
 use crate::support::{Api, App, new_id, on_both};
 
-/// Values of form fields, with which the test changes resources.
+/// Names and values of form fields. The tests add them to forms that the console must refuse. If
+/// the console accepted such a form, it would change a resource.
 const TYPED: [(&str, &str); 13] = [
     ("act", "save"),
     ("name", "Forced"),
@@ -434,8 +435,9 @@ async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember
             continue;
         }
         if allowed.contains(address.name) {
-            // The REST interface permits the request. The console then answers that the resource
-            // does not exist or that input is missing.
+            // The REST interface permits the request, so the console does not answer 403. The id is
+            // new and the form is nearly empty, so the console may answer that the resource does
+            // not exist or that input is missing.
             let at = address.path.split('/').map(|part| {
                 if part.starts_with('{') {
                     new_id().to_string()

@@ -74,7 +74,7 @@ impl Drop for CountedConnection {
     }
 }
 
-/// The behaviour of a client after its first bytes.
+/// The behaviour of a client after it has sent its first bytes.
 #[derive(Clone, Copy)]
 pub enum ClientBehaviour {
     /// The client reads, and sends nothing more.

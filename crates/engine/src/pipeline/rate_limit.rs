@@ -226,7 +226,7 @@ fn take(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) -> De
     }
 }
 
-/// Removes the requests that have left every window.
+/// Removes from the log the requests that are too old to count in any window.
 fn remove_old(log: &mut VecDeque<Duration>, windows: Windows, elapsed: Duration) {
     let (_, window) = windows.described();
     while log

@@ -54,8 +54,8 @@ pub(super) enum RouteExemption {
     /// Small responses, responses that are the same for every client, and health checks. They are
     /// not counted in the outbound buffer.
     Shared,
-    /// Responses for browsers of every origin, which set their CORS headers themselves. They are
-    /// not counted in the outbound buffer and not compressed.
+    /// Responses of routes that browsers of every origin may call. These routes set their CORS
+    /// headers themselves. The responses are not counted in the outbound buffer and not compressed.
     Open,
 }
 

@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 /// How long an attempt to connect may take before the next attempt starts as well. A healthy server
 /// takes a few milliseconds.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// Limit for an attempt if the URL names several servers. With the limit, a server that hangs
-/// leaves time to try all servers again. By then, another server may accept writes.
+/// Time limit of one attempt to connect, if the URL names several servers. With the limit, a server
+/// that hangs leaves time to try all servers again. By then, another server may accept writes.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(1);
 /// Maximum number of servers in a URL, and of addresses of a host name. It bounds the number of
 /// connections that are tried at the same time.

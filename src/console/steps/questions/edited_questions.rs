@@ -121,7 +121,8 @@ impl EditedText {
         !self.id.is_empty() && self.was != mark(&self.current)
     }
 
-    /// Records that the current text is now the stored text.
+    /// Records that the service has stored the current text, so that the text no longer counts as
+    /// changed.
     pub fn mark_saved(&mut self) {
         self.was = mark(&self.current);
     }
@@ -289,8 +290,8 @@ impl EditedQuestion {
             .chain(self.options.iter_mut().map(|option| &mut option.text))
     }
 
-    /// Replaces the hashes of the stored texts by those of `stored`. The typed texts are then
-    /// compared with the texts of `stored`.
+    /// Replaces the hash `was` of each text by the hash from the same text in `stored`. The typed
+    /// texts are then compared with the texts of `stored`.
     pub fn on(mut self, stored: &Self) -> Self {
         self.text.was.clone_from(&stored.text.was);
         for option in &mut self.options {
