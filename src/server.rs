@@ -522,7 +522,8 @@ pub async fn offline_service(
     offline_service_at(database, clock, "").await
 }
 
-/// Does the same as [`offline_service`], with the public address, for commands that print links.
+/// Makes a service as [`offline_service`] does, but with a public URL, for commands that print
+/// links.
 pub async fn offline_service_at(
     database: &DatabaseFlags,
     clock: Clock,

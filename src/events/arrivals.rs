@@ -9,7 +9,7 @@ use engine::values;
 use uuid::Uuid;
 
 store::statements! {
-    /// Selects the ids among `?2` of reviews that arrived before.
+    /// Selects those ids of `?2` that are stored, because their reviews arrived before.
     ARRIVED = "select review_id from review_arrival where organization_id = ?1
         and review_id = any(?2)";
     /// Stores the id of a review that arrived.

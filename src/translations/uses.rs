@@ -53,7 +53,8 @@ pub(crate) struct TextForm {
 }
 
 impl TextForm {
-    /// Creates the form of a text that has a maximum length and is stored unchanged.
+    /// Creates the form of a text that has a maximum length and is stored unchanged, with its
+    /// surrounding spaces.
     pub(crate) const fn up_to(longest: usize) -> Self {
         Self {
             max_length: longest,

@@ -222,7 +222,8 @@ fn is_known_english(region: &str) -> bool {
     OWN_ENGLISH.contains(&region) || language::parent(&format!("en-{region}")) != "en"
 }
 
-/// Returns whether times in the main language of a region have twelve hours, such as `3:00 PM`.
+/// Returns whether the main language of a region writes times with a 12-hour clock, such as `3:00
+/// PM`.
 fn is_counted_to_12(region: &str) -> bool {
     let own = language::of_region(region);
     let noon = IcuTime::try_new(13, 0, 0, 0).ok();

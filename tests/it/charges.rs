@@ -1244,7 +1244,7 @@ async fn the_page_shows_totals_and_never_says_that_money_was_taken(app: App) {
     ] {
         assert!(html.contains(message), "{message}: {html}");
     }
-    // If the step offers no choice, the guest only confirms.
+    // Without a security deposit, the guest has nothing to choose and only confirms the step.
     house
         .update(step, json!({ "isSecurityDepositEnabled": false }))
         .await

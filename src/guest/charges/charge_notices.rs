@@ -35,7 +35,8 @@ store::statements! {
         join organization o on o.id = c.organization_id
         where c.notice_at <= ?1 and not (c.organization_id = any(?2)) and o.erased_at is null
         order by c.notice_at, c.organization_id limit 1";
-    /// Selects charges of an organization whose notice is due at the timestamp.
+    /// Selects charges of an organization whose notice to the platform is due at `?2` or earlier,
+    /// the earliest first.
     DUE_WITHIN = "select doc from guest_charge where organization_id = ?1 and notice_at <= ?2
         order by notice_at, id limit ?3";
     /// Selects the time of the next notice.

@@ -430,8 +430,9 @@ pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timest
 /// Returns the callers of many tokens.
 ///
 /// The statements may read different snapshots. If a key is rotated between two statements, the
-/// hash of its old token moves from `token_hash` to `replaced_hash`, but never back. The first
-/// statement may miss a hash that moves; the second one then finds it.
+/// hash of its old token moves from `token_hash` to `replaced_hash`, but never back. So the
+/// statement that searches `token_hash` runs first: if it misses a hash that moves, the statement
+/// that searches `replaced_hash` finds it.
 pub fn find_all(
     tx: &mut Transaction<'_>,
     presented: &[PresentedToken],

@@ -139,7 +139,7 @@ enum SuccessBody {
 }
 
 impl SuccessBody {
-    /// Returns the body for a surface, with a value written as JSON text.
+    /// Returns the body for a surface. Writes a value for code of this process as JSON text.
     fn written(self, request_id: Uuid) -> Result<Body> {
         match self {
             Self::Written(body) => Ok(body),

@@ -142,8 +142,9 @@ impl Tls {
         })
     }
 
-    /// Reads both files again and uses them for new connections. If they are not usable, nothing
-    /// changes. Does nothing for a certificate that is not in files. Blocks the thread.
+    /// Reads the certificate file and the key file again, and uses them for new connections. If the
+    /// files are not usable, new connections still use the previous certificate. Does nothing for a
+    /// certificate that is not in files. Blocks the thread.
     pub fn reload(&self, now: Timestamp) -> Result<(), String> {
         let CertificateSource::Files { certificate, key } = &self.source else {
             return Ok(());

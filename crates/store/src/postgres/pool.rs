@@ -147,8 +147,8 @@ impl Pool {
         let closed =
             if is_outside && !connection.is_broken() && connection.generation == idle.generation {
                 idle.connections.push_back(connection);
-                // At most one connection that was idle for too long is closed here. The next
-                // returned connection closes the next one.
+                // Each returned connection closes at most one connection that was idle for too
+                // long, here the one that was idle longest.
                 let is_too_long = idle
                     .connections
                     .front()

@@ -20,8 +20,8 @@ use super::statements::Catalogue;
 use crate::error::Result;
 use crate::job::{Work, WorkError};
 
-/// Limit for a read on a replica. The caller needs the rest of its time for a read on the primary
-/// server.
+/// Time limit of a read on a replica. If the read fails, the caller needs the rest of its time for
+/// a read on the primary server.
 const LIMIT: Duration = Duration::from_millis(500);
 /// How long a failed replica is skipped.
 const SKIP_TIME: Duration = Duration::from_secs(5);

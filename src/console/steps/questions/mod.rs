@@ -59,8 +59,8 @@ struct QuestionItem {
     kinds: Vec<(&'static str, String, bool)>,
     is_kept: bool,
     is_written: bool,
-    /// The options that the service creates, if the form shows them. Each has its key, its label,
-    /// and whether choosing it flags the submission.
+    /// The options of a stored yes-or-no question, which the service creates. Empty for any other
+    /// question. Each has its key, its label, and whether choosing it flags the submission.
     own_options: Vec<(String, String, bool)>,
     ways: Vec<ConditionOption>,
     /// Earlier questions that have options. Each has its key, its title, and whether the form

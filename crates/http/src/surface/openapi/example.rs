@@ -10,7 +10,8 @@ pub(super) const ID: &str = "0192f0c1-2345-7abc-8def-0123456789ab";
 /// From this depth on, examples contain only required fields. So the example of a recursive schema
 /// ends.
 const REQUIRED_ONLY_DEPTH: usize = 6;
-/// At greater depths, all values are null, even those of required fields.
+/// Maximum depth of the values in an example. At greater depths, all values are null, even those of
+/// required fields.
 const MAX_DEPTH: usize = 16;
 
 /// The fields of an object that an example contains.
