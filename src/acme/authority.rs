@@ -25,7 +25,7 @@ const POLLING: RetryPolicy = RetryPolicy::new()
     .initial_delay(Duration::from_millis(500))
     .backoff(1.5)
     .timeout(Duration::from_secs(120));
-/// The type of the authority's error for an unknown account.
+/// The `type` of the ACME error with which an authority refuses an unknown account.
 const UNKNOWN_ACCOUNT: &str = "urn:ietf:params:acme:error:accountDoesNotExist";
 
 /// A certificate authority, and the host names to order a certificate for.

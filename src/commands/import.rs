@@ -37,7 +37,8 @@ const SKIPPING_BATCH: ImportLimits = ImportLimits {
     bytes: 8 << 20,
 };
 
-/// The limits up to which lines of the file are collected into a batch.
+/// The size at which a batch of records from the file is complete. A batch ends at the first limit
+/// that it reaches.
 #[derive(Clone, Copy)]
 struct ImportLimits {
     records: usize,

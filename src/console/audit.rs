@@ -37,8 +37,9 @@ pub static SCREEN: Screen = Screen {
 };
 
 const LIST: &str = LIST_AUDIT_LOG.id();
-/// Limits that make a page short enough to read. `MOST` is the number of entries per page. `FIELDS`
-/// is the number of fields per entry. `LONGEST` is the number of characters per value.
+/// Limits that make a page short enough to read. `MOST` is the maximum number of entries per page,
+/// `FIELDS` the maximum number of changed fields per entry, and `LONGEST` the maximum number of
+/// characters per value.
 const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;

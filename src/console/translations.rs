@@ -45,7 +45,7 @@ pub static SCREEN: Screen = Screen {
 /// field with the name of a resource.
 struct TextSource {
     word: &'static str,
-    /// The path of the screen that shows these resources.
+    /// The path of the screen that lists the resources of this kind.
     screen: &'static str,
     table: &'static str,
     list: &'static str,
@@ -135,8 +135,8 @@ struct TextList<'v> {
     is_todo: bool,
     lines: Vec<TextLine>,
     paging: Paging,
-    /// Label and address of the screen with the resources that have these texts. The page shows it
-    /// if the list is empty.
+    /// Label and address of the screen that lists the resources with these texts. If the list of
+    /// texts is empty, the page shows a link to that screen.
     empty_link: Option<(&'static str, String)>,
 }
 

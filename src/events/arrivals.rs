@@ -17,7 +17,7 @@ store::statements! {
         on conflict do nothing";
 }
 
-/// Returns those of `ids` that belong to reviews which have arrived before.
+/// Returns those of `ids` whose reviews arrived before.
 pub(crate) fn arrived_reviews(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,

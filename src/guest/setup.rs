@@ -287,8 +287,8 @@ impl Cacheable for GuestSetup {
 /// Returns the length of a value as JSON, in bytes.
 pub(super) fn length_of(value: &impl Serialize) -> u64 {
     let mut length = ByteCounter(0);
-    // Writing to this counter cannot fail. If the serialization fails, the counted length is only
-    // too small.
+    // Writing to this counter cannot fail. If `value` cannot be serialized, the counted length is
+    // only too small.
     let _ = serde_json::to_writer(&mut length, value);
     length.0
 }

@@ -133,7 +133,8 @@ fn is_dropped(element: &str) -> bool {
     !HARMLESS_ELEMENTS.contains(element)
 }
 
-/// Removes the characters that are placeholders for checkboxes.
+/// Removes from a text the private-use characters of [`BOXES`]. After sanitizing, each such
+/// character becomes a checkbox, so a text with these characters could add checkboxes.
 fn without_marks(text: &str) -> Cow<'_, str> {
     let is_mark = |character: char| BOXES.iter().any(|(mark, _)| *mark == character);
     if text.contains(is_mark) {

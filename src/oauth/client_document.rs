@@ -57,7 +57,8 @@ struct FetchSlots {
     freed: Notify,
 }
 
-/// A slot for one fetch. When this value is dropped, the slot is free again.
+/// A slot of an organization, for one fetch of a metadata document. When this value is dropped, the
+/// slot is free again.
 struct FetchSlot {
     slots: Arc<FetchSlots>,
     organization: Uuid,

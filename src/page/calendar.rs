@@ -9,11 +9,11 @@ use jiff::tz::{Dst, Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 use uuid::Uuid;
 
-/// Maximum length of a line in octets, without its line end (RFC 5545, 3.1).
+/// Maximum length of a line of the calendar file in octets, without its line end (RFC 5545, 3.1).
 const LINE: usize = 75;
 
-/// Maximum number of clock changes in a file. In a zone with two changes a year, this is enough for
-/// a stay of ten years.
+/// Maximum number of clock changes of the flat's time zone that a calendar file lists. In a zone
+/// with two changes a year, this is enough for a stay of ten years.
 const CHANGES: usize = 20;
 
 /// The data from which the calendar event is written.

@@ -31,8 +31,8 @@ const MAX_LENGTH: usize = 4_096;
 const PART_LENGTH: usize = 3_600;
 /// Maximum number of cookies over which a value is split.
 const MAX_PARTS: usize = 3;
-// The cookies of one split value have room for a secret, a separator and the longest return path in
-// base64.
+// A value that is split over `MAX_PARTS` cookies has room for a secret of 43 characters, a
+// separator, and the longest return path in base64.
 const _: () = assert!(
     43 + 1 + super::return_path::MAX_RETURN_PATH_BYTES.div_ceil(3) * 4 <= PART_LENGTH * MAX_PARTS
 );

@@ -72,8 +72,8 @@ mod tests {
             })
     }
 
-    /// Sorts the steps group by group, and by position within a group, as a second implementation
-    /// of the order.
+    /// Sorts the steps group by group, and by position within a group. The test compares this
+    /// second implementation with [`compare`].
     fn by_hand(mut keys: Vec<SortKey>, is_automatic: bool) -> Vec<SortKey> {
         keys.sort_by_key(|step| step.id);
         keys.sort_by_key(|step| step.created_at);

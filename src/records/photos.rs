@@ -191,8 +191,9 @@ impl PhotoSigner {
 pub(crate) struct AddressSigner(Hmac<Sha256>);
 
 impl AddressSigner {
-    /// Returns the signature of an address. A part must have the same length in every address with
-    /// this purpose.
+    /// Returns the signature of an address. The signature covers the parts without separators. So
+    /// each part must have the same length in every address with this purpose; otherwise different
+    /// parts could have the same signature.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> String {
         URL_SAFE_NO_PAD.encode(self.mac(parts).finalize().into_bytes())
     }

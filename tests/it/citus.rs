@@ -330,7 +330,8 @@ fn literal_of(of: &str) -> &'static str {
     }
 }
 
-/// A function that causes a fault on one of the servers. The number is the server's index.
+/// A function that causes a fault on one of the servers. Its second argument is the index of that
+/// server.
 type CauseFault = fn(&Servers, usize);
 
 /// The coordinator crashes three times while clients write. `VESTIBULE_CITUS_CRASHES` sets another

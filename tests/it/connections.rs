@@ -17,7 +17,7 @@ use vestibule::server::Limits;
 use crate::support::waiting::{in_time, wait_until_within};
 use crate::support::{ApiResponse, App};
 
-/// Time limit of events that take milliseconds on an idle machine.
+/// Time limit of a wait for an event that takes milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(10);
 /// Time limit that most tests set for idle clients and for clients that do not read.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(300);

@@ -492,8 +492,8 @@ async fn access_to_an_instruction_follows_its_scope(app: App) {
     let mine = org.property(Some(group), &[inside, across]).await;
     let theirs = org.property(None, &[foreign, across]).await;
     let limited = org.limited(&[mine]).await;
-    // Each row has the scope of an instruction, whether the caller sees it, and whether the
-    // caller may delete it.
+    // Each row has the `scopeId` of an instruction, whether the caller sees the instruction, and
+    // whether the caller may delete it.
     for (of, is_seen, is_theirs) in [
         (mine, true, true),
         (inside, true, true),

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::support::server_process::{ServerProcess, serve};
 use crate::support::{ApiResponse, PLATFORM_KEY, new_id};
 
-/// Time limit of events that take milliseconds on an idle machine.
+/// Time limit of a wait for an event that takes milliseconds on an idle machine.
 const SOON: Duration = Duration::from_secs(20);
 
 /// A running server process. It is killed when this value is dropped.

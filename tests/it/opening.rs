@@ -124,8 +124,8 @@ async fn each_migration_statement_ends_at_a_line_end() {
                 .split(";\n")
                 .filter(|statement| !statement.trim().is_empty())
             {
-                // `execute` prepares its text. PostgreSQL refuses to prepare two commands together,
-                // so the test fails if a part contains two commands.
+                // `execute` prepares the text that it gets. PostgreSQL refuses to prepare two
+                // commands together, so the test fails if `statement` contains two commands.
                 transaction
                     .execute(statement, &[])
                     .unwrap_or_else(|error| panic!("{migration}: {error}: {statement}"));

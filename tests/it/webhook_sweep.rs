@@ -303,7 +303,9 @@ async fn the_log_keeps_at_most_100_pings(app: App, receiver: Receiver) {
     for _ in 0..104 {
         api.post(&format!("{path}/ping"), json!({})).await.data();
     }
-    // The sweep skips a surplus ping that is locked and deletes it when the next ping is added.
+    // Each new ping deletes surplus pings. A surplus ping that the dispatcher has locked is
+    // skipped, and deleted when the next ping is added. So the test waits until no ping is in
+    // delivery, and then adds one more.
     let is_over = |log: &Value| {
         log.as_array()
             .unwrap()

@@ -53,7 +53,8 @@ const RESERVED: [([u8; 4], u32); 18] = [
     ([240, 0, 0, 0], 4),      // reserved, and broadcast
 ];
 
-/// The destination of a URL, as far as the URL's text shows it.
+/// The host of a URL: an IP address or a name. It is parsed from the URL's text alone, without a
+/// look-up of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
     /// An IP address. URLs may write the same address in different ways, such as `127.1` and

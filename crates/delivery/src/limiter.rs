@@ -76,8 +76,8 @@ fn target_limit(took: Option<Duration>) -> usize {
         .clamp(MIN_PER_TARGET, MAX_PER_TARGET)
 }
 
-/// Gives out the permits without which this process sends no delivery. All clones share the same
-/// permits.
+/// Issues permits for deliveries. This process sends a delivery only with a permit. All clones
+/// share the same permits.
 #[derive(Clone, Default)]
 pub(super) struct Limiter(Arc<LimiterInner>);
 

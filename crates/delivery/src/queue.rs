@@ -76,7 +76,8 @@ pub(super) fn note_due(tx: &mut Transaction<'_>, organization: Uuid, due: Timest
     Ok(())
 }
 
-/// Corrects the queue at regular intervals until `stop` is cancelled.
+/// Adds missing rows and corrects due times in the queue, at regular intervals until `stop` is
+/// cancelled.
 pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
     let mut runs = 0;
     let log_failure = |error: &Error| {

@@ -521,7 +521,8 @@ struct MigratedDatabase {
     is_sharded: bool,
     /// Whether the database had no schema before the migration.
     is_new: bool,
-    /// Number of connections that server, database and role allow.
+    /// The lowest of the connection limits of the server, the database and the role. `None` if it
+    /// is not known.
     allowed: Option<usize>,
 }
 

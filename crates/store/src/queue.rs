@@ -52,7 +52,8 @@ struct QueueState<W> {
     is_closed: bool,
 }
 
-/// A turn: the charged time of a share, the number that decides between equal times, and the share.
+/// The turn of a share in the order of the queue: the share's charged time, a number that orders
+/// turns with equal times, and the share.
 type QueueTurn = (Duration, u64, Share);
 
 /// The state of one share.

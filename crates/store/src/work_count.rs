@@ -38,8 +38,7 @@ pub struct WorkCount {
     pub instructions: u64,
 }
 
-/// The maxima over all transactions, and the maxima over only the transactions that run on behalf
-/// of a share.
+/// The maximum work of a transaction: among all transactions, and among those on behalf of a share.
 #[derive(Debug, Default)]
 pub(crate) struct MaxWork {
     all: Maxima,

@@ -274,8 +274,8 @@ fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     }
 }
 
-/// Looks up the names that the member typed into reference fields. Sets each field to the row that
-/// its name identifies.
+/// Looks up the names that the member typed into reference fields. Sets each field to the id of the
+/// row that the typed name identifies.
 pub async fn look_up(
     request: &ConsoleRequest,
     specs: &[FieldSpec],

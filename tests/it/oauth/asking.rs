@@ -269,9 +269,9 @@ async fn a_long_request_survives_the_sign_in(app: App) {
             .len(),
         4_096
     );
-    // This request is too long for the address of the sign-in page, which must contain the
-    // request. A visitor without a session gets an error page at once; a signed-in member gets
-    // the consent page.
+    // The address of the sign-in page must contain the authorization request, and this request is
+    // too long for it. A visitor without a session gets an error page at once. A signed-in member
+    // needs no sign-in page and gets the consent page.
     assert_error_page(
         &authorize(
             &Browser::new(&app),

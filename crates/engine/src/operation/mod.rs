@@ -68,8 +68,9 @@ pub enum Needs {
     Permission(Permission),
     /// The caller needs all of these permissions.
     Permissions(&'static [Permission]),
-    /// A function that checks permissions, which depend on the body. If the body lacks the field on
-    /// which they depend, the function returns no error, because validation refuses the body later.
+    /// A function that checks the permissions that a request with this body needs. If the body
+    /// lacks the field on which they depend, the function returns no error, because validation
+    /// refuses the body later.
     ByBody(fn(&Value, &Access) -> Result<()>),
 }
 

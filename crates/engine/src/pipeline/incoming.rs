@@ -293,7 +293,8 @@ impl Refusal {
 /// The place of a request body among the unfinished bodies that the budget allows.
 enum BodyPlace {
     Reserved(#[expect(dead_code, reason = "is released when it is dropped")] BodyReservation),
-    /// Too many bodies were unfinished when this body began. The next read fails.
+    /// The body is refused, because too many other bodies were unfinished when it began. The next
+    /// read of the body fails.
     Refused,
     /// The body has ended.
     Finished,

@@ -223,7 +223,8 @@ impl Drop for OutboundReservation {
         }
         state.remove_if_unused(self.share);
         drop(state);
-        // Notifying costs almost nothing if no task waits.
+        // Wakes the tasks that wait for space, because this response has freed some. If no task
+        // waits, the call costs almost nothing.
         self.outbound.freed.notify_waiters();
     }
 }

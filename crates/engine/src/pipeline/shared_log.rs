@@ -34,7 +34,8 @@ const QUEUE: usize = 1_024;
 
 /// The prefix of all keys in Redis.
 const PREFIX: &str = "vestibule:rate-limit:";
-/// The name of the log for test requests, which belongs to no credential.
+/// The name of the log that test requests use. A test request shows whether Redis answers. No
+/// credential has a log of this name.
 const TEST_LOG: &str = "nobody";
 const TEST_WINDOWS: Windows = Windows {
     per_minute: 0,

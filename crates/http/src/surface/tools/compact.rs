@@ -8,8 +8,9 @@
 
 use serde_json::{Map, Value, json};
 
-/// If an object has more fields than this number and every field is an enum, the compact schema has
-/// one enum for all fields.
+/// Maximum number of enums that the compact schema of an object lists separately. If every field of
+/// an object is an enum and there are more fields than this, the compact schema has one enum for
+/// all fields.
 const MAX_SEPARATE_ENUMS: usize = 8;
 /// The keywords that a compact schema copies.
 const COPIED_KEYWORDS: [&str; 5] = ["type", "enum", "const", "default", "required"];
