@@ -44,11 +44,11 @@ const MOST: usize = 25;
 const FIELDS: usize = 10;
 const LONGEST: usize = 120;
 /// The page of a resource shows at most `LATEST` changes. It takes them from the last `SCAN_LIMIT`
-/// audit entries about the resource. It omits entries of the operation `LOOKING`, which creates a
-/// preview and so changes no resource.
+/// audit entries about the resource. It omits entries of the operation `PREVIEW_OPERATION`, which
+/// creates a preview and so changes no resource.
 const LATEST: usize = 5;
 const SCAN_LIMIT: usize = 20;
-const LOOKING: &str = "createPortalPreview";
+const PREVIEW_OPERATION: &str = "createPortalPreview";
 /// Operations that delete a resource. A deleted resource has no page, so its entry has no link.
 const DELETING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
 /// The type of a target that is a stay. The log does not contain the name of a stay, because that
@@ -613,7 +613,7 @@ impl LatestChanges {
         let entries = request.read(LIST_AUDIT_LOG, arguments).await.ok()?;
         let changes = entries
             .iter()
-            .filter(|entry| entry.operation != LOOKING)
+            .filter(|entry| entry.operation != PREVIEW_OPERATION)
             .take(LATEST);
         let names = AuditNames(stays_of(request, entries.iter().map(|entry| &entry.target)).await);
         let lines: Vec<AuditLine> = changes

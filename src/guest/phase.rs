@@ -1,5 +1,5 @@
-//! The phase of a stay, by the calendar of the flat. The guest's page shows first what a guest needs
-//! in that phase (`page/home.rs`).
+//! The phase of a stay, by the calendar of the flat. The guest's page shows first what a guest
+//! needs in that phase (`page/home.rs`).
 //!
 //! | phase | from | until |
 //! |---|---|---|
@@ -11,7 +11,8 @@
 //!
 //! Days are those of the flat's time zone, and last 23 to 25 hours when the clocks change. The
 //! times of check-in and check-out do not begin or end a phase. A guest who may come at 15:00
-//! may travel from the morning on, and a guest who leaves at 11:00 may still be there in the afternoon.
+//! may travel from the morning on, and a guest who leaves at 11:00 may still be there in the
+//! afternoon.
 //!
 //! A stay of one night has no `Stay` phase. A stay that ends on its first day has arrival and
 //! departure on the same day; the time of check-in separates them, or noon without such a time.

@@ -21,7 +21,7 @@ use store::Location;
 pub(crate) const GET_LAST_BACKUP: OperationName<LastBackup> = OperationName::new("getLastBackup");
 
 /// The suffix of the JSON file's name, after the name of the database file.
-const NOTE: &str = ".backup.json";
+const NOTE_SUFFIX: &str = ".backup.json";
 
 /// The path of the JSON file with the times of a database's backups.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl BackupStatusFile {
     #[must_use]
     pub fn for_database(database_url: &str) -> Option<Self> {
         let location = Location::of(database_url).ok()?;
-        location.with_suffix(NOTE).map(Self)
+        location.with_suffix(NOTE_SUFFIX).map(Self)
     }
 
     /// Writes the time of a successful backup. With `error`, writes the time of a failed attempt

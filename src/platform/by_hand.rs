@@ -254,11 +254,11 @@ fn update_record(context: &mut Context<'_, '_>, input: UpdateRecord) -> Result<R
 fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[String]) {
     /// Number of segments before the name of a field in the path of a warning: `records`, the index
     /// of the record, and `data`.
-    const BELOW: usize = 3;
+    const LEVELS_ABOVE_FIELD: usize = 3;
     let path: Vec<String> = warning
         .path
         .iter()
-        .skip(BELOW)
+        .skip(LEVELS_ABOVE_FIELD)
         .map(|segment| match segment {
             PathSegment::Key(key) => key.clone(),
             PathSegment::Index(index) => index.to_string(),
@@ -301,11 +301,11 @@ pub(crate) fn issues_of_record(kind: RecordKind, id: Uuid, data: &Object) -> Vec
     static PUT: LazyLock<Operation> = LazyLock::new(put_operation);
     /// Number of segments before the name of a field in the path of an issue: `records`, the index
     /// of the record, and `data`.
-    const BELOW: usize = 3;
+    const LEVELS_ABOVE_FIELD: usize = 3;
     let record = json!({ "kind": kind, "id": id, "data": data });
     let mut issues = PUT.issues_of(&json!({ "records": [record] }));
     for issue in &mut issues {
-        issue.path.drain(..issue.path.len().min(BELOW));
+        issue.path.drain(..issue.path.len().min(LEVELS_ABOVE_FIELD));
     }
     issues
 }

@@ -19,7 +19,7 @@ use crate::support::receiver::{Receiver, retried, subscribe, until, until_read};
 use crate::support::{App, new_id};
 
 /// Time for which a client repeats a failed request.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_LIMIT: Duration = Duration::from_secs(60);
 
 fn vestibule(arguments: &[&str]) -> (bool, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_vestibule"))
@@ -436,7 +436,7 @@ async fn assert_no_partial_writes(
                             reported.lines("cause").concat()
                         );
                     }
-                    assert!(began.elapsed() < PATIENCE, "no answer to {key}");
+                    assert!(began.elapsed() < WAIT_LIMIT, "no answer to {key}");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 };
                 created.push(id);

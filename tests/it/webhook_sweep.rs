@@ -59,7 +59,7 @@ store::statements! {
 }
 
 /// Time limit for writing many rows one by one.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 fn id_of(subscription: &Value) -> Uuid {
     subscription["id"].as_str().unwrap().parse().unwrap()
@@ -90,7 +90,7 @@ async fn fill_due(
         "attempts": [],
     });
     let shared = service.clone();
-    let write = service.store.write_within(PATIENCE, move |tx| {
+    let write = service.store.write_within(WAIT_LIMIT, move |tx| {
         for _ in 0..count {
             let due = due.map(|due| now.checked_add(due).unwrap());
             let doc = store::Value::json(&doc)?;
@@ -462,7 +462,7 @@ async fn the_latest_1000_disabled_subscriptions_are_kept(app: App) {
     let first = subscribe(&api, "task.created", "https://127.0.0.1:9/").await;
     let (organization, subscription, service) = (org.id, id_of(&first), app.server.service.clone());
     let shared = service.clone();
-    let write = service.store.write_within(PATIENCE, move |tx| {
+    let write = service.store.write_within(WAIT_LIMIT, move |tx| {
         for number in 0..1_003 {
             let now = shared.clock.now();
             let disabled = now.checked_add(Duration::from_secs(number)).unwrap();

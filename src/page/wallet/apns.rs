@@ -22,7 +22,7 @@ const USER_AGENT: &str = "Vestibule-Passes/1";
 /// Maximum number of bytes that the client reads from a response of Apple's service.
 const ANSWER: usize = 4 << 10;
 /// Initial flow-control window of an HTTP/2 stream, in bytes.
-const UNREAD: u32 = 16 << 10;
+const RECEIVE_WINDOW: u32 = 16 << 10;
 /// The reasons in Apple's 400 responses that mean that the push token is not valid for passes of
 /// this pass type. A retry would fail again.
 const NO_TOKEN: [&str; 4] = [
@@ -70,7 +70,7 @@ impl Apns {
             .identity(Identity::from_pem(signer.identity()).map_err(wrong)?)
             .tls_certs_merge(authorities.map_err(wrong)?)
             .http2_prior_knowledge()
-            .http2_initial_stream_window_size(UNREAD)
+            .http2_initial_stream_window_size(RECEIVE_WINDOW)
             .redirect(Policy::none())
             .no_proxy()
             .retry(reqwest::retry::never())

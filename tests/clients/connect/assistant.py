@@ -18,7 +18,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
-PATIENCE = 20
+WAIT_LIMIT = 20
 
 
 class Kept:
@@ -66,14 +66,14 @@ class Door:
         print("open", address, flush=True)
 
     async def wait(self):
-        sent = await asyncio.wait_for(self.came.get(), PATIENCE)
+        sent = await asyncio.wait_for(self.came.get(), WAIT_LIMIT)
         return AuthorizationCodeResult(code=sent["code"], state=sent.get("state"), iss=sent.get("iss"))
 
 
 def ask(method, address, form=None, key=None):
     body = urllib.parse.urlencode(form).encode() if form else None
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    with urllib.request.urlopen(urllib.request.Request(address, body, headers, method=method), timeout=PATIENCE) as answer:
+    with urllib.request.urlopen(urllib.request.Request(address, body, headers, method=method), timeout=WAIT_LIMIT) as answer:
         return json.load(answer)
 
 
@@ -89,7 +89,7 @@ async def main():
     redirect = await door.start()
     metadata = OAuthClientMetadata(client_name="Notes in Python", redirect_uris=[redirect])
     auth = OAuthClientProvider(address, metadata, kept, door.send, door.wait, client_metadata_url=document[0] if document else None)
-    async with httpx2.AsyncClient(auth=auth, timeout=PATIENCE * 2) as http, streamable_http_client(address, http_client=http) as streams:
+    async with httpx2.AsyncClient(auth=auth, timeout=WAIT_LIMIT * 2) as http, streamable_http_client(address, http_client=http) as streams:
         async with ClientSession(streams[0], streams[1]) as session:
             await session.initialize()
             assert "search" in [tool.name for tool in (await session.list_tools()).tools]
@@ -118,4 +118,4 @@ async def main():
     door.server.close()
 
 
-asyncio.run(asyncio.wait_for(main(), PATIENCE * 6))
+asyncio.run(asyncio.wait_for(main(), WAIT_LIMIT * 6))

@@ -11,7 +11,7 @@ import { chromium } from "playwright-core";
 
 const PLATFORM_KEY = "connect";
 /** Time limit of every wait, in milliseconds. */
-export const PATIENCE = 20_000;
+export const WAIT_LIMIT = 20_000;
 
 export const PERMISSIONS = ["view_properties", "view_guides", "view_reservations", "manage_organization"];
 
@@ -24,7 +24,7 @@ export const expect = (isSo, what, found) => {
 export const inTime = (promise, what) => {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} takes too long`)), PATIENCE);
+    timer = setTimeout(() => reject(new Error(`${what} takes too long`)), WAIT_LIMIT);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 };
@@ -110,7 +110,7 @@ export const browser = (flags = []) =>
 /** Runs an action in a new window without cookies. Errors in the console of the page make it fail. */
 export const inWindow = async (chrome, act) => {
   const context = await chrome.newContext({ locale: "en-US" });
-  context.setDefaultTimeout(PATIENCE);
+  context.setDefaultTimeout(WAIT_LIMIT);
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));

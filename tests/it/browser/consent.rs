@@ -21,7 +21,7 @@ use crate::support::{App, Org, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(240);
 /// Time limit of a redirect.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Starts an app on this loopback address and returns its base URL; `None` if the machine has no
 /// such address.
@@ -59,7 +59,7 @@ async fn assert_redirected(window: &Window, redirect: &str, name: &str) {
             break there.clone();
         }
         assert!(
-            start.elapsed() < PATIENCE,
+            start.elapsed() < WAIT_LIMIT,
             "{redirect}: {seen:?} {:?}",
             window.console_errors().await
         );
@@ -166,7 +166,7 @@ async fn consent_and_refusal_reach_an_app_whose_callback_redirects() {
                     let errors = window.console_errors().await;
                     let is_blocked = errors.iter().any(|one| one.contains("form-action"));
                     assert!(!is_blocked, "{end}: {errors:?}");
-                    assert!(begun.elapsed() < PATIENCE, "{end}: {seen:?}");
+                    assert!(begun.elapsed() < WAIT_LIMIT, "{end}: {seen:?}");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             })
@@ -212,7 +212,7 @@ async fn chromium_reports_redirects_blocked_by_form_action() {
                 .iter()
                 .any(|complaint| complaint.contains("form-action"))
             {
-                assert!(start.elapsed() < PATIENCE, "{redirect}");
+                assert!(start.elapsed() < WAIT_LIMIT, "{redirect}");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

@@ -19,7 +19,7 @@ use crate::support::left_out::leave_out;
 pub const REQUIRED_BY: &str = "VESTIBULE_REQUIRE_CHROMIUM";
 
 /// Time limit for the start of the driver.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Limits the number of open windows.
 static PLACES: Semaphore = Semaphore::const_new(2);
@@ -67,7 +67,7 @@ impl Driver {
             }
         });
         let port = port
-            .recv_timeout(PATIENCE)
+            .recv_timeout(WAIT_LIMIT)
             .expect("chromedriver says its port");
         Some(Self {
             base: format!("http://127.0.0.1:{port}"),

@@ -21,7 +21,7 @@ use crate::support::{ApiResponse, App, new_id};
 /// Time limit of the test of one proxy.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Time limit of a redirect.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_LIMIT: Duration = Duration::from_secs(20);
 
 /// The public address of a proxy, an HTTP client that uses the proxy, and the test data behind it.
 struct Border<'b> {
@@ -165,7 +165,7 @@ async fn arrival(window: &Window, redirect: &str) -> Url {
         if let Some(there) = seen.iter().find(|there| there.starts_with(&beginning)) {
             return there.parse().unwrap();
         }
-        assert!(begun.elapsed() < PATIENCE, "{redirect}: {seen:?}");
+        assert!(begun.elapsed() < WAIT_LIMIT, "{redirect}: {seen:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

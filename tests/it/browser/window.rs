@@ -24,7 +24,7 @@ pub const DESKTOP: (u32, u32) = (1280, 900);
 pub const NARROWEST: (u32, u32) = (320, 640);
 
 /// Time limit of every wait.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_LIMIT: Duration = Duration::from_secs(20);
 
 /// A script that describes the focused element.
 const FOCUSED: &str = include_str!("focused.js");
@@ -38,14 +38,14 @@ pub struct Window {
 impl Window {
     pub(super) async fn open(driver: &str) -> Self {
         choose_tls_provider();
-        // A command may wait for a page load, which may take up to `PATIENCE`. So the time limit of
-        // the HTTP request is longer.
+        // A command may wait for a page load, which may take up to `WAIT_LIMIT`. So the time limit
+        // of the HTTP request is longer.
         let http = Client::builder()
-            .timeout(PATIENCE * 2)
+            .timeout(WAIT_LIMIT * 2)
             .no_proxy()
             .build()
             .unwrap();
-        let patience = PATIENCE.as_millis();
+        let wait_limit = WAIT_LIMIT.as_millis();
         let flags = [
             "--headless=new",
             "--no-sandbox",
@@ -61,7 +61,7 @@ impl Window {
             // Test apps on this machine have certificates of an authority that exists only in the
             // test.
             "acceptInsecureCerts": true,
-            "timeouts": { "pageLoad": patience, "script": patience },
+            "timeouts": { "pageLoad": wait_limit, "script": wait_limit },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
             "goog:chromeOptions": { "args": flags },
         });
@@ -163,7 +163,7 @@ impl Window {
                 return;
             }
             assert!(
-                start.elapsed() < PATIENCE,
+                start.elapsed() < WAIT_LIMIT,
                 "{what}: {response:?} at {}",
                 self.path().await
             );

@@ -22,7 +22,7 @@ const STAYS: usize = 48;
 /// Number of guests who act at the same time.
 const GUESTS: usize = 6;
 /// Time limit of a guest's request, including all repetitions of the request.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for the arrival of the last notice at the platform. A node looks for due charges at
 /// least every 20 s.
 const LAST_NOTICE: Duration = Duration::from_secs(60);
@@ -48,7 +48,7 @@ async fn final_response(
         {
             return heard;
         }
-        assert!(start.elapsed() < PATIENCE, "no answer: {method} {path}");
+        assert!(start.elapsed() < WAIT_LIMIT, "no answer: {method} {path}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -213,7 +213,7 @@ impl ChargesScene {
             guest
                 .ask(Method::POST, &submit, None, Some(json!({})))
                 .await;
-            assert!(start.elapsed() < PATIENCE, "{}", view["precheckin"]);
+            assert!(start.elapsed() < WAIT_LIMIT, "{}", view["precheckin"]);
         }
     }
 
@@ -224,7 +224,10 @@ impl ChargesScene {
         let mut after = String::new();
         let start = Instant::now();
         loop {
-            assert!(start.elapsed() < PATIENCE, "the notices have no last page");
+            assert!(
+                start.elapsed() < WAIT_LIMIT,
+                "the notices have no last page"
+            );
             let path = format!("{}/guest-changes?limit=1000{after}", self.organization);
             let page = done(&self.platform, Method::GET, &path, Value::Null).await;
             let items = page["items"].as_array().unwrap();

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::{Client, Process, ServerResponse, assert_intact, number, on_each};
 
 /// Time limit of a request, with its repetitions.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// The progress of the clients, which the test reads to decide when to kill the server.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl Progress {
                 return heard;
             }
             self.sent_again.fetch_add(1, Ordering::Relaxed);
-            assert!(start.elapsed() < PATIENCE, "no answer: {method} {path}");
+            assert!(start.elapsed() < WAIT_LIMIT, "no answer: {method} {path}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

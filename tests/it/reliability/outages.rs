@@ -19,7 +19,7 @@ use crate::support::pgbouncer::PgBouncer;
 /// half a second for a busy machine.
 const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
 /// Time limit of a write, with its repetitions.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// How the proxy treats the bytes between a server and its database.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -205,7 +205,7 @@ async fn send_requests(
         if !is_owed {
             first_sent = sent;
         }
-        assert!(first_sent.elapsed() < PATIENCE, "{name} is not answered");
+        assert!(first_sent.elapsed() < WAIT_LIMIT, "{name} is not answered");
         let is_write = number.is_multiple_of(2);
         let received = if is_write {
             client.create(&name).await

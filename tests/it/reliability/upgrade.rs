@@ -16,7 +16,7 @@ use super::{Client, Process, fresh_postgres};
 /// Duration of each phase of the upgrade.
 const PHASE_DURATION: Duration = Duration::from_secs(3);
 /// Time limit of one write, including its repetitions.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Number of responses by status. Status 0 is a request without a response.
 type Statuses = BTreeMap<u16, usize>;
@@ -156,7 +156,7 @@ async fn write_and_read(
                 "{name}: {status} {}",
                 received.unwrap().body
             );
-            assert!(start.elapsed() < PATIENCE, "{name} is not answered");
+            assert!(start.elapsed() < WAIT_LIMIT, "{name} is not answered");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let path = format!("/api/v1/portal-manuals?search={name}");
@@ -174,7 +174,7 @@ async fn write_and_read(
             }
             assert!(
                 received.is_none_or(|received| received.is_retryable())
-                    && start.elapsed() < 2 * PATIENCE,
+                    && start.elapsed() < 2 * WAIT_LIMIT,
                 "{name}: {status}"
             );
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -16,7 +16,7 @@ use super::left_out::leave_out;
 use super::postgres::{binaries, is_root, unprivileged};
 
 /// Time limit of the wait for a primary and a synchronous standby.
-const PATIENCE: Duration = Duration::from_secs(90);
+const WAIT_LIMIT: Duration = Duration::from_secs(90);
 const NAMES: [&str; 2] = ["one", "two"];
 
 /// The two servers. They are stopped when this value is dropped or this process ends.
@@ -92,7 +92,7 @@ impl PatroniPair {
             if let (Some(primary), Some(_)) = (with_role("leader"), with_role("sync_standby")) {
                 return primary;
             }
-            assert!(start.elapsed() < PATIENCE, "{roles:?}; {}", self.logs());
+            assert!(start.elapsed() < WAIT_LIMIT, "{roles:?}; {}", self.logs());
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
@@ -101,7 +101,7 @@ impl PatroniPair {
     pub async fn until_replaced(&self, former: usize) {
         let start = Instant::now();
         while self.roles().await[1 - former].as_deref() != Some("leader") {
-            assert!(start.elapsed() < PATIENCE, "{}", self.logs());
+            assert!(start.elapsed() < WAIT_LIMIT, "{}", self.logs());
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
@@ -144,7 +144,7 @@ impl PatroniPair {
             .http
             .post(url)
             .json(&body)
-            .timeout(PATIENCE)
+            .timeout(WAIT_LIMIT)
             .send()
             .await
             .unwrap();

@@ -21,7 +21,7 @@ use super::authority::{Presents, TestAuthority};
 /// Time between two bytes of a slow receiver.
 const DRIP: Duration = Duration::from_millis(20);
 /// The chunk of bytes that an endless HTTP/2 body repeats.
-const GUSH: [u8; 16 * 1024] = [b'x'; 16 * 1024];
+const FLOOD_CHUNK: [u8; 16 * 1024] = [b'x'; 16 * 1024];
 
 /// Behaviour of a receiver. `Mute` and `Plain` take effect before the receiver reads a request, and
 /// all other behaviour after that.
@@ -262,8 +262,9 @@ async fn speak_http2(stream: TlsStream<TcpStream>, status: u16, is_endless: bool
             seen.count_request(&id, &request.into_body().collect().await?.to_bytes());
             let body = if is_endless {
                 let frames = futures_util::stream::repeat_with(move || {
-                    seen.bytes_sent.fetch_add(GUSH.len(), Ordering::Relaxed);
-                    Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from_static(&GUSH)))
+                    seen.bytes_sent
+                        .fetch_add(FLOOD_CHUNK.len(), Ordering::Relaxed);
+                    Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from_static(&FLOOD_CHUNK)))
                 });
                 StreamBody::new(frames).boxed()
             } else {
