@@ -187,13 +187,14 @@ impl PhotoSigner {
     }
 }
 
-/// Signs and verifies addresses for one purpose, with a secret for this purpose alone.
+/// Signs and verifies the URLs of one purpose, such as photos of reviews, with a secret for this
+/// purpose alone.
 pub(crate) struct AddressSigner(Hmac<Sha256>);
 
 impl AddressSigner {
-    /// Returns the signature of an address. The signature covers the parts without separators. So
-    /// each part must have the same length in every address with this purpose; otherwise different
-    /// parts could have the same signature.
+    /// Returns the signature of a URL with these parts. The signature covers the parts without
+    /// separators. So each part must have the same length in every URL of this purpose; otherwise
+    /// different parts could have the same signature.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> String {
         URL_SAFE_NO_PAD.encode(self.mac(parts).finalize().into_bytes())
     }

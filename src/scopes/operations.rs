@@ -54,7 +54,7 @@ pub(super) struct WriteScopes {
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_ids: Field<Vec<Uuid>>,
-    /// Ids of property groups, each with all of its properties. If the list is left out,
+    /// Ids of property groups; a group stands for all of its properties. If the list is left out,
     /// `updateEntityScopes` treats it as empty, and the other operations do not change these
     /// assignments.
     #[serde(default)]

@@ -230,8 +230,8 @@ async fn a_guest_link_has_the_domain_of_its_branding(app: App) {
             .starts_with("http://www.casa.example:"),
         "{homeless}"
     );
-    // The calendar file contains the guest link at the branding's host. The URL of a preview begins
-    // with the public URL instead.
+    // The calendar file contains the guest's link on the host of the branding's own domain. A
+    // preview of the portal, read below, has the public URL of the service.
     let calendar = app
         .http
         .get(format!("{}/stay/{}/stay.ics", app.base, house.token))

@@ -192,8 +192,8 @@ async fn the_number_of_tasks_waiting_for_a_connection_is_bounded() {
     );
 }
 
-/// Each write inserts rows into two tables with deferred statements. One row of the second write
-/// and one row of the third write are duplicates. Both writes fail, and no row of either remains.
+/// Each write inserts rows into two tables with deferred statements. The second write and the third
+/// write each insert a row that exists already. Both writes fail, and no row of either remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_of_a_write_in_different_tables_are_atomic() {
     let Some(store) = store().await else { return };

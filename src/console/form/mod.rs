@@ -1,12 +1,13 @@
 //! Forms, built from the schemas of operations. The code does not repeat facts that the schema
 //! states about a field.
 //!
-//! - [`spec`] reads a schema, and [`extensions`] reads its extensions of a field (`x-…`).
+//! - [`spec`] reads a schema, and [`extensions`] reads the keywords `x-…` of a field in a schema.
 //! - [`fill`] converts values into the fields that a browser sends, and back.
 //! - [`control`] builds the controls that the template shows.
 //! - [`layout`] sorts the fields into sections.
 //! - [`choice_lists`] finds the rows that a field can refer to.
-//! - [`rules`] finds faults in fields with one rule per name.
+//! - [`rules`] finds faults in fields that have a rule for each of several names, such as a rule for
+//!   each detail that guests are asked for.
 //! - [`form_view`] is a form with its values. [`free_form`] is a form whose fields are not derived
 //!   from an operation.
 //! - [`editing`] shows, checks and saves a form.

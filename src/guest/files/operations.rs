@@ -64,7 +64,7 @@ struct OneFile {
     token: String,
     /// Id of the file's step.
     step_id: Uuid,
-    /// Id of the file, from the guest's view.
+    /// Id of the file, as `getStay` returns it.
     file_id: Uuid,
 }
 

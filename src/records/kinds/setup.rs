@@ -8,7 +8,7 @@ use super::FLAT;
 use super::values::{Cents, CurrencyCode, HttpsUrl, LongText, Place, WebUrl};
 
 record! {
-    /// A record that needs only a name: groups, tags, fees, departments and more.
+    /// A record that needs only a name, such as a group, a tag or a department.
     pub struct NamedRecord {
         /// Name of the record; may be empty.
         name: Label;
