@@ -24,10 +24,11 @@ const ORGANIZATION_KEY: &str = "organization.storage_limit";
 /// limits and for the bytes that are in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// The number of bytes of the files of one stay.
+    /// As a limit, the maximum total size in bytes of the files of one stay. As a use, their current
+    /// total size.
     pub per_stay: u64,
-    /// The number of bytes of all files of an organization. An organization's settings can set
-    /// another limit in place of this one.
+    /// As a limit, the maximum total size in bytes of all files of an organization. An
+    /// organization's settings can replace this limit. As a use, their current total size.
     pub per_organization: u64,
 }
 

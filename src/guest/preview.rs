@@ -193,7 +193,8 @@ struct StoredPreview {
     check_in: Date,
     /// The requested language of the page.
     language: Option<String>,
-    /// The requested time for which the page is shown.
+    /// The requested time: the preview shows the page as the guest would see it then. `None` means
+    /// the time at which someone opens the preview.
     at: Option<Moment>,
     /// Whether the preview shows inactive steps, manuals and offers.
     is_inactive_included: bool,

@@ -27,8 +27,9 @@ const MAX_ATTEMPTS: i64 = 5;
 /// The pause after the first failure of a push. Each later failure of the same push doubles the
 /// pause.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
-/// The longest time for which a push can be claimed or postponed. If a stored time is even later, a
-/// clock that was ahead set it, and the push is due at once.
+/// The longest time for which a push can be claimed or postponed. If the stored time of a push is
+/// further in the future than this, a node whose clock was ahead wrote it. The push is then due at
+/// once.
 const MAX_DELAY: SignedDuration = SignedDuration::from_secs(240);
 
 store::statements! {

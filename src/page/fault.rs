@@ -9,7 +9,8 @@ use super::guest_fields;
 use super::operation_calls::PageRefusal;
 use crate::precheck::AnswerForm;
 
-/// The kind of a fault. Most kinds are named after the input that the field needs.
+/// The kind of a fault in a form of the guest page. Most kinds have the name of the input that is
+/// missing or invalid, such as [`FaultKind::Email`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The request contains a field that the form does not have.

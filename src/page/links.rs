@@ -11,8 +11,8 @@ pub struct StayLinks {
     /// The path of the stay's page, without a query.
     page: String,
     language: Option<String>,
-    /// The time that a preview shows; `None` outside a preview. The query of each address contains
-    /// this time.
+    /// The time for which a preview shows the stay; `None` outside a preview. The query of each
+    /// address contains this time, so that every page of the preview shows the same time.
     time: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl StayLinks {
         self.at(&format!("/steps/{step}/files/{file}/remove"), &[])
     }
 
-    /// Returns the address of the review of the answers.
+    /// Returns the address of the page on which the guest reviews the answers before submitting them.
     #[must_use]
     pub fn review(&self) -> String {
         self.at("/review", &[])

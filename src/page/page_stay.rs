@@ -46,7 +46,8 @@ pub struct PageStay {
 }
 
 impl PageStay {
-    /// Builds the data from a guest view. `tag` is the language of the page.
+    /// Builds the data that the pages of a stay need, from the guest view of the stay. `tag` is the
+    /// requested language of the pages.
     #[must_use]
     pub fn new(
         mut view: Arc<GuestView>,

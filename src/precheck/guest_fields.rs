@@ -388,8 +388,8 @@ mod tests {
     }
 
     proptest! {
-        /// A rule requires its field of a guest whose details are all unknown, unless `only` names
-        /// the other role.
+        /// If all details of a guest are unknown, a rule requires its field of this guest. The
+        /// exception is a rule whose `only` names a role that the guest does not have.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
             minimum in prop::option::of(0..150_u32),

@@ -135,13 +135,13 @@ pub(crate) fn has_placeholders(text: &str) -> bool {
             .any(|piece| matches!(piece, TextPiece::Named { .. }))
 }
 
-/// Returns a custom field's name in lower case, the form in which names of custom fields are
-/// compared.
+/// Returns a custom field's name in lower case and without surrounding spaces, the form in which
+/// names of custom fields are compared.
 fn key(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// The data of a custom field that placeholders need.
+/// A custom field, with the data that is needed to fill in its placeholders.
 #[derive(Debug, Clone)]
 pub(crate) struct CustomField {
     pub id: Uuid,

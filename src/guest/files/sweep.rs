@@ -44,11 +44,11 @@ const LOOKUP_SIZE: usize = 500;
 const MAX_CONCURRENT: usize = 8;
 /// Time between two listings of all keys in the storage.
 const LISTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
-/// Minimum age of bytes without a row before they are deleted. The transaction that inserts the row
-/// of younger bytes may not have committed yet.
+/// Minimum age of a stored file that has no row in the database before the sweep deletes the file.
+/// For a younger file, the transaction that inserts its row may not have committed yet.
 const MIN_AGE: SignedDuration = SignedDuration::from_hours(1);
-/// The name of the duty that lists all storage keys. A duty is periodic work that one node does for
-/// all nodes.
+/// The name of the duty that lists all storage keys and deletes the files without a row. A duty is
+/// periodic work that one node does for all nodes.
 const DUTY: &str = "unnamed_files";
 
 store::statements! {
