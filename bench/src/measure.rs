@@ -111,8 +111,8 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Returns the line of the results table that shows this comparison. Both medians must be in
-    /// items per second.
+    /// Returns the line of the results table that shows this comparison. The medians of the service
+    /// and of the yardstick must be in items per second.
     pub fn line(&self, what: String, yardstick: &str, target: Option<f64>) -> Line {
         let Self {
             ours,

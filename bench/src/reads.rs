@@ -106,8 +106,9 @@ impl Bench {
         Ok(compared.line(what, "with those there are", Some(PROCESSORS_TARGET)))
     }
 
-    /// Measures a repeated read beside a bare handler that sends the same bytes. Also measures the
-    /// processor time per request on both servers.
+    /// Compares the service with a bare HTTP handler that sends the same bytes: measures the rate at
+    /// which each answers the same GET request again and again. Also measures the processor time
+    /// per request on both servers.
     pub async fn compare_with_bare(
         &self,
         server: &Server,

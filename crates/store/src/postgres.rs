@@ -220,7 +220,8 @@ impl Postgres {
                 self.start_write_task();
             }
         } else {
-            // The program's own writes may run in any order, so they are not queued.
+            // A write without a share is the program's own and belongs to no organization. Such
+            // writes may run in any order, so they are not queued.
             let (_, permit) = self.permits(None, requested_at).await?;
             let pool = self.0.pool.clone();
             tokio::task::spawn_blocking(move || {

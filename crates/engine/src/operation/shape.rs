@@ -118,9 +118,9 @@ pub(crate) struct CheckedInput<'s> {
 }
 
 impl CheckedInput<'_> {
-    /// Returns the path and the text of each field that has a format of a module
-    /// ([`crate::app::NetworkFormat`]). `format` is the name of the format. Omits fields that
-    /// already have an issue.
+    /// Returns the path and the text of each field whose schema has the format `format`. This is a
+    /// format that a module defines and checks with a network call
+    /// ([`crate::app::NetworkFormat`]). Omits fields that already have an issue.
     pub(crate) fn open_texts(&self, format: &str) -> Vec<(Vec<PathSegment>, String)> {
         let has_format =
             |kind: &Contextual| matches!(kind, Contextual::Other(name) if name == format);

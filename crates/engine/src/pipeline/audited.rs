@@ -12,7 +12,7 @@ use crate::context::{Context, System};
 use crate::error::{ErrorKind, Result};
 use crate::operation::{Answer, Operation};
 
-/// A call of an operation for which an audit entry is written.
+/// A call that writes an audit entry: the operation, the way in which it is audited, and the input.
 pub(super) struct Audited {
     operation: &'static Operation,
     audits: Audits,

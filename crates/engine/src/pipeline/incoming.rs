@@ -37,8 +37,8 @@ use crate::error::Error;
 /// chunks would count almost nothing, although each uses memory.
 const CHUNK_OVERHEAD: u64 = 128;
 
-/// The budget allows one unfinished body for each 32 KiB of its size. An unfinished body also uses
-/// about 11 KiB for its stream, which are not counted in the budget.
+/// The memory budget for request bodies allows one unfinished body for each 32 KiB of the budget.
+/// An unfinished body also uses about 11 KiB for its stream, which are not counted in the budget.
 const BYTES_PER_BODY: u64 = 32 << 10;
 
 /// The number of unfinished bodies that even the smallest budget allows.

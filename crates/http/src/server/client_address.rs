@@ -70,8 +70,8 @@ fn x_forwarded_for(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
         .collect()
 }
 
-/// Returns the addresses of `Forwarded` (RFC 7239, section 4), in order. An element without an
-/// address is `None`.
+/// Returns the addresses in the `Forwarded` headers of a request (RFC 7239, section 4), in order.
+/// An element without an address is `None`.
 fn forwarded(headers: &HeaderMap) -> Vec<Option<IpAddr>> {
     let lines = headers.get_all(FORWARDED).iter();
     let lines = lines.map(|line| line.to_str().unwrap_or("-"));
