@@ -106,9 +106,9 @@ impl Bench {
         Ok(compared.line(what, "with those there are", Some(PROCESSORS_TARGET)))
     }
 
-    /// Compares the service with a bare HTTP handler that sends the same bytes: measures the rate at
-    /// which each answers the same GET request again and again. Also measures the processor time
-    /// per request on both servers.
+    /// Measures the rate at which the service answers the same GET request again and again, and the
+    /// rate of a bare HTTP handler that sends the same bytes. Also measures the processor time per
+    /// request on both servers.
     pub async fn compare_with_bare(
         &self,
         server: &Server,

@@ -24,11 +24,10 @@ const ORGANIZATION_KEY: &str = "organization.storage_limit";
 /// limits and for the bytes that are in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// As a limit, the maximum total size in bytes of the files of one stay. As a use, their current
-    /// total size.
+    /// The total size in bytes of the files of one stay: the maximum, or what is in use.
     pub per_stay: u64,
-    /// As a limit, the maximum total size in bytes of all files of an organization. An
-    /// organization's settings can replace this limit. As a use, their current total size.
+    /// The total size in bytes of all files of an organization: the maximum, or what is in use. An
+    /// organization's settings can replace the maximum.
     pub per_organization: u64,
 }
 

@@ -110,7 +110,8 @@ fn unescaped(html: &str) -> String {
         .replace("&amp;", "&")
 }
 
-/// Returns the ranges of the numbers with punctuation in a text.
+/// Returns the byte ranges of those numbers in a text that contain punctuation, such as a phone
+/// number or a date.
 fn numbers(text: &str) -> Vec<Range<usize>> {
     let pieces = pieces(text);
     let mut numbers = Vec::new();

@@ -49,7 +49,7 @@ impl Rgb {
         Some(Self([number[1], number[2], number[3]]))
     }
 
-    /// Returns the relative luminance of this colour as WCAG defines it, from 0 (black) to 1 (white).
+    /// Returns the relative luminance of this colour (WCAG), from 0 for black to 1 for white.
     fn luminance(self) -> f64 {
         let [red, green, blue] = self.0.map(|part| {
             let part = f64::from(part) / 255.0;

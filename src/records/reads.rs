@@ -574,7 +574,7 @@ fn page(declaration: Declaration, kind: RecordKind, default: u32, max: u32) -> O
         .with_output_schema(move || list_schema(kind))
 }
 
-/// Completes the declaration of a list of all records of a kind.
+/// Completes the declaration of an operation that lists all records of a kind without pages.
 fn all(declaration: Declaration, kind: RecordKind) -> Operation {
     declaration
         .cached(cache_basis(kind))

@@ -63,13 +63,13 @@ impl Assignments {
         self.direct.entry(property).or_insert(portal);
     }
 
-    /// Adds the assignment of a portal to a group.
+    /// Records that a portal is assigned to a group. The first portal of a group stays.
     pub fn add_group(&mut self, group: Uuid, portal: Uuid) {
         self.added += 1;
         self.groups.entry(group).or_insert((self.added, portal));
     }
 
-    /// Adds the assignment of a portal to a tag.
+    /// Records that a portal is assigned to a tag. The first portal of a tag stays.
     pub fn add_tag(&mut self, tag: Uuid, portal: Uuid) {
         self.added += 1;
         self.tags.entry(tag).or_insert((self.added, portal));

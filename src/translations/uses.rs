@@ -80,8 +80,8 @@ impl TextForm {
         }
     }
 
-    /// Returns a text as it is stored: without surrounding spaces if the form is trimmed, and
-    /// unchanged otherwise.
+    /// Returns a text as it is stored in this form: without surrounding spaces if `is_trimmed` is
+    /// set, and unchanged otherwise.
     fn of(self, text: &str) -> &str {
         if self.is_trimmed {
             typed::trim(text)
@@ -255,8 +255,8 @@ pub(super) fn is_markdown(context: &mut Context<'_, '_>, id: Uuid) -> Result<boo
         .any(|field_use| module.is_markdown(&field_use.field)))
 }
 
-/// Returns the form that satisfies all fields that show a text. A text that no field shows gets the
-/// default form.
+/// Returns the form that a text must have to be valid in every field that shows it. A text that no
+/// field shows must have the default form.
 fn form(module: &dyn TextRules, uses: &[FieldUse]) -> TextForm {
     uses.iter().fold(TextForm::default(), |form, field_use| {
         form.and(module.form(&field_use.field))
@@ -667,9 +667,9 @@ fn shown_elsewhere() -> Reason {
     )
 }
 
-/// Returns whether the caller may not change some of the resources that show the text. Returns
-/// false for a caller who can access all properties. Fails with 404 if the caller may change none
-/// of these resources, unless `writer` is the operation of a resource.
+/// Returns true if at least one of the resources that show the text is one that the caller may not
+/// change. Returns false for a caller who can access all properties. Fails with 404 if the caller
+/// may change none of these resources, unless `writer` is an operation that writes a resource.
 fn is_shown_elsewhere(
     context: &mut Context<'_, '_>,
     module: &dyn TextRules,
