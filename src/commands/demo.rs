@@ -113,8 +113,8 @@ struct DemoData {
     stay_token: String,
     /// The id of the first reservation.
     reservation: String,
-    /// The ids of other reservations, each with a description of the feature that the reservation
-    /// demonstrates.
+    /// Reservations other than the first. Each has a description of the feature that it
+    /// demonstrates, and its id.
     examples: Vec<(&'static str, String)>,
     flats: usize,
     districts: usize,

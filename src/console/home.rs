@@ -61,9 +61,9 @@ const MOST: usize = 6;
 /// time zone of the flat. If the guest arrives today or tomorrow, the page also reads the guest's
 /// submission.
 const SCAN_LIMIT: usize = 8;
-/// `TITLES` is the maximum number of titles that the page checks for missing languages. `LANGUAGES`
-/// is the maximum number of languages that it checks.
+/// Maximum number of titles that the page checks for missing languages.
 const TITLES: usize = 500;
+/// Maximum number of languages in which the page checks the titles.
 const LANGUAGES: usize = 4;
 
 #[derive(Template)]

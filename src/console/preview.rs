@@ -23,7 +23,7 @@ use crate::words::own_name;
 pub struct PreviewForm {
     pub action: String,
     pub form: String,
-    /// The languages of the organization. Each has its name in that language.
+    /// The languages of the organization. Each has its tag, and its name in the language itself.
     pub languages: Vec<(String, String)>,
     pub words: &'static ConsoleWords,
 }

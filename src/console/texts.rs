@@ -98,9 +98,9 @@ pub async fn texts_of(
     request.read(LIST_SHOWN_TEXTS, arguments).await
 }
 
-/// `LANGUAGES` is the maximum number of languages in which the page shows a text. `LETTERS` is the
-/// maximum number of characters that it shows in each language.
+/// Maximum number of languages in which the page shows a text.
 const LANGUAGES: usize = 12;
+/// Maximum number of characters of the text that the page shows in each language.
 const LETTERS: usize = 160;
 
 /// A text in all languages of the organization.

@@ -299,7 +299,8 @@ fn list_of_property(
         .collect())
 }
 
-/// Checks the rules about the fields of a new manual.
+/// Returns the issues that the fields of a new manual have beyond their schemas. `wrong` has the
+/// names of the fields that already have an issue.
 fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     let (mut sent, mut merged) = (Vec::new(), Vec::new());
     value_or_default(fields.rules(&[]), &mut sent);

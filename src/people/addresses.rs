@@ -8,10 +8,10 @@ use url::Url;
 use super::return_path;
 
 pub(super) const SIGN_IN: &str = "/sign-in";
-/// The page that sets up the first organization.
+/// The path of the page that sets up the first organization.
 pub(super) const SETUP: &str = "/setup";
 pub(super) const SIGN_OUT: &str = "/sign-out";
-/// The page that begins a sign-in with the OpenID provider.
+/// The path that begins a sign-in: it redirects the browser to the OpenID provider.
 pub(super) const SIGN_IN_WITH_PROVIDER: &str = "/sign-in/provider";
 /// The path to which the OpenID provider redirects browsers after a sign-in.
 pub const PROVIDER_CALLBACK: &str = "/sign-in/callback";

@@ -113,8 +113,8 @@ impl StepFields {
     }
 }
 
-/// For each of these fields, whether the request contains it. If a step breaks a rule about two
-/// fields, the issue names the field that the request contains.
+/// For each of three fields of a step, whether the request contains the field. If a step breaks a
+/// rule about two fields, the issue names the field that the request contains.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestedRuleFields {
     min_los: bool,

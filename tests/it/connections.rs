@@ -344,7 +344,8 @@ async fn an_unread_stream_ends_and_other_streams_continue() {
     }
     let mut healthy = ask(&mut send, "/healthz", "").await;
     assert_eq!(healthy.data().await.unwrap().unwrap(), "ok\n");
-    // After its last bytes, the stream ends without an error.
+    // The response to `/healthz` ends after these bytes without an error, although its connection
+    // has had stuck streams.
     assert!(
         healthy
             .data()

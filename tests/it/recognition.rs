@@ -49,7 +49,8 @@ async fn shows(house: &House<'_>, step: Uuid, of: Uuid) -> bool {
 async fn report(house: &House<'_>, step: Uuid, status: &str) {
     let path = format!("/reservations/{}/steps/{step}", house.stay);
     house.org.put(&path, json!({ "status": status })).await;
-    // Two reports in the same millisecond would have no order, so the clock advances.
+    // Two reports about the step in the same millisecond would have no order, so the clock
+    // advances.
     house.org.app.clock.advance(Duration::from_millis(1));
 }
 

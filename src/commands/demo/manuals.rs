@@ -108,7 +108,8 @@ fn winter(year: i16) -> Value {
     ])
 }
 
-/// Returns the rules for the months in which the terrace is open, in this summer and the next.
+/// Returns the visibility rules that show a manual in the months in which the terrace is open, in
+/// the summer of `year` and the next.
 fn summer(year: i16) -> Value {
     season([
         (year, "05-01", year, "10-14"),

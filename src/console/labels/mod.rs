@@ -204,7 +204,7 @@ mod tests {
     /// that label.
     #[test]
     fn every_sent_field_has_a_spanish_and_french_label() {
-        /// Fields whose names neither refusals nor the audit log show.
+        /// Fields that need no label, because neither refusals nor the audit log show their names.
         const BESIDE: [&str; 3] = ["id", "data", "expectedUpdatedAt"];
         let public = app().operations.iter().filter(|operation| {
             operation.surface == Surface::Public && operation.effect == Effect::Write

@@ -82,7 +82,8 @@ pub(super) async fn parts(
 }
 
 impl Flat<'_> {
-    /// Builds a section that shows the first [`MOST`] of these rows.
+    /// Builds a section of the flat's page that shows the first [`MOST`] of `rows`, and links to the
+    /// pages in `ways`.
     fn part(
         &self,
         title: &'static str,

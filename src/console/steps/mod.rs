@@ -211,7 +211,7 @@ struct StepLine {
     assigned: String,
 }
 
-/// A portal that the member can choose as the filter of the list.
+/// A portal that the member can choose, to filter the list of steps by this portal.
 struct PortalChoice {
     id: String,
     name: String,

@@ -61,9 +61,10 @@ impl Pooling {
         self.choose(Some(limits!("set", "", "")), None)
     }
 
-    /// Returns the statements sent first on a connection for look-ups. They make the server plan
-    /// each statement only once, for any number of keys. On a distributed database the server must
-    /// plan at each execution, because the keys determine which servers run the query.
+    /// Returns the statements that a connection for look-ups sends before any other statement. They
+    /// set time limits, and make the server plan each look-up only once, for any number of keys. On
+    /// a distributed database the server must plan at each execution, because the keys determine
+    /// which servers run the query.
     pub(super) fn session_for_checks(self, is_sharded: bool) -> Option<&'static str> {
         let generic_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set \
             plan_cache_mode = force_generic_plan";
