@@ -516,7 +516,7 @@ fn plain(
 struct AuditPage<'v> {
     frame: ConsoleFrame<'v>,
     about: &'static str,
-    /// Whether the page shows only the entries about one target.
+    /// Whether the page shows only the entries about one target, such as one step or one member.
     is_of_one: bool,
     /// Address of the whole log. `None` if the page shows the whole log.
     all: Option<String>,

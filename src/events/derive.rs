@@ -120,7 +120,8 @@ pub const fn has_timers(kind: RecordKind) -> bool {
     }
 }
 
-/// Derives the events and the timer from a change.
+/// Returns the events that a change of a record fires, and the effect of the change on the timer of
+/// a device.
 pub fn derive_events(
     kind: RecordKind,
     change: &RecordChange<'_>,

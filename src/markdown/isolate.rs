@@ -110,8 +110,8 @@ fn unescaped(html: &str) -> String {
         .replace("&amp;", "&")
 }
 
-/// Returns the byte ranges of those numbers in a text that contain punctuation, such as a phone
-/// number or a date.
+/// Returns the byte ranges of those numbers in a text that contain signs or consist of several
+/// groups, such as `*4321#`, `15:00` or `+34 600 123 456`.
 fn numbers(text: &str) -> Vec<Range<usize>> {
     let pieces = pieces(text);
     let mut numbers = Vec::new();

@@ -110,7 +110,7 @@ impl StayLinks {
         self.at(&format!("/steps/{step}/files/{file}/remove"), &[])
     }
 
-    /// Returns the address of the page on which the guest reviews the answers before the submission.
+    /// Returns the address of the page on which the guest reviews the answers before submission.
     #[must_use]
     pub fn review(&self) -> String {
         self.at("/review", &[])

@@ -172,7 +172,7 @@ async fn explained(house: &House<'_>, stay: Uuid, at: &str) -> Vec<Value> {
 }
 
 /// Returns whether the guest can read a manual at the time `at`, the key of the reason, and the
-/// path of the manual's assignment.
+/// objects through which the manual is assigned to the stay's flat, each with its type and id.
 async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool, String, Value) {
     let rows = explained(house, stay, at).await;
     let row = rows.iter().find(|row| id(&row["id"]) == manual).unwrap();

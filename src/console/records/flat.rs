@@ -82,7 +82,7 @@ pub(super) async fn parts(
 }
 
 impl Flat<'_> {
-    /// Builds a section of the flat's page that shows the first [`MOST`] of `rows`, and links to the
+    /// Builds a section of the flat's page. It shows the first [`MOST`] of `rows`, and links to the
     /// pages in `ways`.
     fn part(
         &self,

@@ -194,7 +194,8 @@ impl OutboundState {
         }
     }
 
-    /// Removes a share that has no unsent bytes and no shortened timeout.
+    /// Removes the entry of a share that has no unsent bytes and for which no guard shortens the
+    /// timeout of responses.
     fn remove_if_unused(&mut self, share: Share) {
         if self
             .shares

@@ -103,8 +103,8 @@ pub fn merged(
             ..stored.clone()
         }),
         (Some(mine), Some(stored)) => {
-            // The form contained the member's earlier choice between two versions. The choice has
-            // been applied, so it is cleared.
+            // If both members changed this question, the form contained the member's choice between
+            // the two versions (`is_theirs`). The choice has been applied, so it is cleared.
             let on_theirs = || {
                 EditedQuestion {
                     is_theirs: None,

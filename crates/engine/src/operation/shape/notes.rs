@@ -1,5 +1,6 @@
-//! Properties of a schema that are used outside of the validator library: [`Contextual`] formats,
-//! texts to trim, and lengths at which lists are cut.
+//! Properties of a schema that this service reads itself, outside of the validator library: which
+//! fields have [`Contextual`] formats, which texts are trimmed, and at which length each list is
+//! cut before the validation.
 
 use std::collections::BTreeMap;
 
