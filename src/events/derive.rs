@@ -120,8 +120,8 @@ pub const fn has_timers(kind: RecordKind) -> bool {
     }
 }
 
-/// Returns the events that a change of a record fires, and the effect of the change on the timer of
-/// a device.
+/// Returns the events that a change of a record fires, and the effect of the change on the record's
+/// timer.
 pub fn derive_events(
     kind: RecordKind,
     change: &RecordChange<'_>,

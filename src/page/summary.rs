@@ -9,7 +9,7 @@ use crate::words::Words;
 
 /// The list of a form's faults, shown above the form.
 pub struct Summary {
-    /// The message about a fault of the whole form; `None` if every fault belongs to a field.
+    /// The message that concerns the whole form; `None` if every message belongs to a field.
     pub text: Option<&'static str>,
     pub links: Vec<FaultLink>,
 }

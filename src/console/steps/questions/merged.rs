@@ -103,8 +103,8 @@ pub fn merged(
             ..stored.clone()
         }),
         (Some(mine), Some(stored)) => {
-            // If both members changed this question, the form contained the member's choice between
-            // the two versions (`is_theirs`). The choice has been applied, so it is cleared.
+            // `is_theirs` is the member's choice between two versions of this question, from an
+            // earlier conflict. That choice has been applied, so it is cleared.
             let on_theirs = || {
                 EditedQuestion {
                     is_theirs: None,
