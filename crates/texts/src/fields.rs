@@ -1,3 +1,4 @@
-//! The labels of fields. A label is found by the name that the field has in the interface.
+//! The labels of fields in each language. A label is found by the field's name in the REST
+//! interface, such as `checkInTime`.
 
 include!(concat!(env!("OUT_DIR"), "/fields.rs"));

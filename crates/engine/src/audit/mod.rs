@@ -54,8 +54,8 @@ pub(crate) enum WriteKind {
 
 impl Audits {
     /// Declares an operation that creates an object of type `kind`. `name` is the field that
-    /// contains the object's name. The audit entry records the fields that the caller sent, with the
-    /// values that the operation's answer has for them.
+    /// contains the object's name. The audit entry records the fields that the caller sent, with
+    /// the values that the operation's answer has for them.
     #[must_use]
     pub const fn makes(kind: &'static str, name: &'static str) -> Self {
         Self {
