@@ -21,7 +21,8 @@ const REPETITION: (Duration, usize) = (Duration::from_millis(500), 20);
 /// The maximum ratio of costs for a response that becomes ten times as long. The ratio may be ten,
 /// plus half of that because the data may no longer fit into the processor's caches.
 const MAX_LINEAR_RATIO: f64 = 15.0;
-/// The maximum ratio of costs for a response whose length does not change.
+/// The maximum ratio of the costs of the same request at two sizes, one ten times the other, if its
+/// response has the same length at both sizes.
 const MAX_CONSTANT_RATIO: f64 = 1.5;
 /// Number of portals that are created one after another, to measure the time of a creation.
 const CREATIONS: usize = 100;

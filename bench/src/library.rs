@@ -1,5 +1,5 @@
-//! Creates the manuals of a city and their categories. A few dozen of the manuals belong to the
-//! guest's property.
+//! Creates the manuals of a city and their categories. A few dozen of the manuals are assigned to
+//! the property of the guest whose view of the stay is measured.
 
 use std::sync::Arc;
 

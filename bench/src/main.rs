@@ -41,7 +41,8 @@ use measure::{Bench, Plan};
 use report::Line;
 use tempfile::TempDir;
 
-/// Measures Vestibule beside a bare handler and beside its own store.
+/// Measures Vestibule, and compares it with a bare HTTP handler and with Vestibule's own database
+/// layer.
 #[derive(Debug, Parser)]
 #[command(name = "bench", version)]
 struct Cli {

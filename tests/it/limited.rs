@@ -358,8 +358,8 @@ async fn a_limited_caller_assigns_a_shared_portal_to_their_flats(app: App) {
     );
     assert_eq!(read(&api, &shared).await, four(&[theirs], &[across]));
     assert_eq!(read(&api, &foreign).await, four(&[mine, other], &[]));
-    // The caller may assign the default portal as long as they can read it. They can read it while
-    // it serves one of their properties, or no property at all.
+    // The caller may assign the default portal while the caller can read this portal. That is the
+    // case while the portal serves one of the caller's properties, or no property at all.
     write("/add", &default, json!({ "propertyIds": [loose] }))
         .await
         .data();

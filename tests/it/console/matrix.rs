@@ -155,8 +155,8 @@ impl MatrixMember {
         self.is_limited && address.needs.iter().any(|need| SESSION_ONLY.contains(need))
     }
 
-    /// Returns whether the member may call the write operations of an address. Ignores the reads
-    /// that the address needs.
+    /// Returns whether the member may call the write operations that an address of the console
+    /// needs. Ignores the read operations that the address needs.
     async fn may_write(&mut self, address: &ScreenAddress) -> bool {
         for operation in &address.needs {
             let is_write = vestibule::app::app()

@@ -32,7 +32,7 @@ pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 /// Redirect URI of the test app of every organization.
 pub const REDIRECT: &str = "https://client.example/cb";
 
-/// Parameters of a query or fields of a form.
+/// The parameters of a query or the fields of a form, each as a name and a value.
 pub type Pairs = Vec<(String, String)>;
 
 pub fn pairs(pairs: &[(&str, &str)]) -> Pairs {

@@ -31,7 +31,8 @@ pub enum Presents {
     Early,
     /// A self-signed certificate.
     SelfSigned,
-    /// A certificate of another authority with the same name.
+    /// A certificate for the right host, signed by an authority that is not trusted but has the
+    /// same name as the trusted one.
     OtherAuthority,
 }
 

@@ -589,7 +589,8 @@ impl Org<'_> {
         self.app.api(token["token"].as_str().unwrap())
     }
 
-    /// Creates an access token of a member with every permission, limited to these properties.
+    /// Creates a member who has every permission but access to only these properties. Returns a
+    /// client with an access token of this member.
     pub async fn limited(&self, properties: &[Uuid]) -> Api {
         let member = new_id();
         self.member(member, Some(properties), Permission::VARIANTS, true)

@@ -77,7 +77,8 @@ impl Receiver {
         }
     }
 
-    /// Returns the flags with which a server may send to this receiver.
+    /// Returns the command-line flags that let a server send webhooks to this receiver: they allow
+    /// loopback addresses and trust the receiver's certificate.
     pub fn flags(&self) -> [String; 2] {
         self.server.flags()
     }
