@@ -90,8 +90,8 @@ mod tests {
     use super::*;
     use engine::error::innermost;
 
-    /// Returns a client with a [`PeerGuard`]. The client resolves the name `rebound.example` to
-    /// `address` by its own configuration, without the check of a resolver.
+    /// Returns a client with a [`PeerGuard`]. The client has `address` as a fixed address of the
+    /// name `rebound.example`, so no resolver checks the address.
     fn client(targets: Targets, address: SocketAddr) -> Client {
         rustls::crypto::ring::default_provider()
             .install_default()

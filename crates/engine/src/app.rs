@@ -101,7 +101,8 @@ pub struct NetworkFormat {
     pub check: fn(Arc<AppState>, String) -> BoxFuture<'static, Result<(), String>>,
 }
 
-/// Gauges that a module measures whenever the metrics are read. Modules offer them in a list.
+/// A function with which a module measures its gauges whenever the metrics are read. Modules offer
+/// these functions in a list.
 pub struct Gauges(pub fn(Store, Timestamp) -> BoxFuture<'static, Vec<Gauge>>);
 
 /// A metric and its current value.

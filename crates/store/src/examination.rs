@@ -16,7 +16,7 @@ pub struct Examination {
     pub facts: Vec<String>,
     /// Whether the database has no schema of this program yet.
     pub is_new: bool,
-    /// The server's time in milliseconds since 1970. `None` for SQLite.
+    /// The clock of the database server, in milliseconds since 1970. `None` for SQLite.
     pub now: Option<i64>,
     /// The faults that make the database unusable, each with the remedy.
     pub faults: Vec<(String, String)>,

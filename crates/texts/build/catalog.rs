@@ -16,7 +16,7 @@ use fluent_syntax::ast::{
 use fluent_syntax::parser;
 use fluent_syntax::unicode::unescape_unicode_to_string;
 
-/// All files, or the problems that were found in them.
+/// The text files of all languages, or the problems that were found in them.
 pub type Catalog = Result<Vec<TextFile>, Vec<String>>;
 
 /// A file with texts in one language.

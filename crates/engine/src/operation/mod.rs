@@ -161,7 +161,7 @@ pub fn tool_limit(input: &Value) -> Option<u64> {
 pub struct FilteredList {
     /// The field that contains the list.
     pub list: &'static str,
-    /// The field by which a caller asks to leave invalid items out.
+    /// The input field whose value tells the pipeline to leave invalid items out of `list`.
     pub field: &'static str,
     /// The value with which `field` asks the pipeline to leave invalid items out.
     pub value: &'static str,

@@ -36,8 +36,8 @@ impl PeerLimits {
         }
     }
 
-    /// Counts a request of an address. Above a limit, returns the seconds until the next request is
-    /// allowed.
+    /// Counts a request from an address. If the address or its network has reached its limit, does
+    /// not count the request, and returns the number of seconds until the next request is allowed.
     pub fn take(&self, address: IpAddr, now: Duration) -> Result<(), u64> {
         let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
         let network = network(address);

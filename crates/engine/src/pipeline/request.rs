@@ -57,9 +57,9 @@ pub enum Payload {
     Arguments(Map<String, Value>),
 }
 
-/// A mark that the server attaches to a request. It is removed when the body is complete or its
-/// sender is authenticated. During shutdown, the server closes connections whose requests all have
-/// this mark.
+/// A mark that the server attaches to a request. The mark is removed when the body is complete or
+/// the sender of the request is authenticated. During shutdown, the server closes connections whose
+/// requests all have this mark.
 #[derive(Clone)]
 pub struct Receiving(Arc<Mutex<Option<Box<dyn Send + Sync>>>>);
 

@@ -68,7 +68,8 @@ pub async fn read_form_with_files(
     tokio::time::timeout(DEADLINE, read).await.ok()?
 }
 
-/// Returns the fields of a form (`application/x-www-form-urlencoded`) within these limits.
+/// Returns the fields of a form (`application/x-www-form-urlencoded`). Returns `None` if the body
+/// is not such a form, or if it exceeds `limits`.
 pub async fn read_form_within(
     limits: FormLimits,
     headers: &HeaderMap,

@@ -110,8 +110,8 @@ mod tests {
             let request = request.body(Body::empty()).unwrap();
             assert_eq!(host(&request).as_deref(), expected, "{header}");
         }
-        // An HTTP/2 request has its host in the request's address. It takes precedence over the
-        // header `Host`.
+        // An HTTP/2 request has its host in the request's address. This host takes precedence over
+        // the header `Host`.
         let request = Request::get("https://A.example/x").header(HOST, "b.example");
         let request = request.body(Body::empty()).unwrap();
         assert_eq!(host(&request).as_deref(), Some("a.example"));
