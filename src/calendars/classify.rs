@@ -45,7 +45,8 @@ const BOOKED: [&str; 23] = [
     "occupe",
 ];
 
-/// Words that mark a closure, in lower case and without accents.
+/// Words in the texts of an event that mark a closure (days that cannot be booked), in lower case
+/// and without accents.
 const BLOCKED: [&str; 27] = [
     "not available",
     "unavailable",

@@ -51,7 +51,7 @@ store::statements! {
     PUT_EVENT = "insert into calendar_event (organization_id, feed_id, reservation_id, doc)
         values (?1, ?2, ?3, ?4)
         on conflict (organization_id, feed_id, reservation_id) do update set doc = excluded.doc";
-    /// The state of a feed, if the lease that ends at `?3` is still valid.
+    /// Selects the state of a feed, if the feed still has the lease that ends at `?3`.
     CLAIMED = "select doc from calendar_feed where organization_id = ?1 and id = ?2
         and leased_until = ?3";
     /// Writes the state of a feed, and ends its lease.

@@ -351,7 +351,8 @@ mod tests {
         derive_events(kind, &change, now.parse().unwrap()).unwrap()
     }
 
-    /// Returns the events of a change, for a kind without timers.
+    /// Returns the names of the events that a change of a record fires. Panics if the change starts
+    /// or ends a timer.
     fn event_names(
         kind: RecordKind,
         before: Option<Object>,

@@ -69,10 +69,11 @@ pub(super) fn open_steps(
         .collect()
 }
 
-/// Returns whether the guest may save a step now. After a submission, a step is open if it is not
-/// ready, if the guest has saved it since then, or if staff have requested changes to it. After the
-/// check-in time, such a step stays open only if staff have requested changes and wait for the
-/// guest.
+/// Returns whether the guest may save a step now. Before the first submission, every step is open.
+/// After a submission, a step is open if it is not ready, if the guest has saved it since the
+/// submission, or if staff have requested changes to it. Once the check-in time has passed, a
+/// submitted pre-check-in has open steps only while staff wait for requested changes. After the
+/// stay, no step is open.
 pub(super) fn is_open(
     submitted: Option<&StoredSubmission>,
     step: OpenStepInput,

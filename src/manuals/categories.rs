@@ -131,7 +131,7 @@ pub(super) fn save(
     )
 }
 
-/// Writes a category whose link to its title is unchanged.
+/// Writes a category without its link to its title. Call it only if this link is unchanged.
 pub(super) fn put(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<()> {
     let StoredCategory {
         id,

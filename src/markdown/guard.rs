@@ -237,8 +237,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a character, or a whole web address, unchanged. Returns the number of bytes that were
-    /// read.
+    /// Writes a character to the output unchanged. If a web address begins at this character,
+    /// writes the whole address unchanged. Returns the number of bytes that were read.
     fn plain(&mut self, line: &str, offset: usize, character: char) -> usize {
         let rest = &line[offset..];
         let is_start = line[..offset]

@@ -31,7 +31,8 @@ use crate::records::SurveyKind;
 type PageService = State<Arc<Service>>;
 
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    // A request with another method gets the same 404 page as an unknown address.
+    // An address of the guest page that gets a request with a method without a handler, such as
+    // DELETE, responds with the same 404 page as an unknown address.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(lost);
     Router::new()
         .route("/stay/{token}", only(get(home_page)))

@@ -407,7 +407,7 @@ fn save(context: &mut Context<'_, '_>, before: Option<&Portal>, portal: &Portal)
     )
 }
 
-/// Writes a portal whose links to texts are unchanged.
+/// Writes a portal without its links to texts. Call it only if these links are unchanged.
 pub(super) fn put(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> {
     let key = portal.name.as_deref().map(fold_name);
     let doc = store::Value::json(portal)?;

@@ -335,7 +335,8 @@ impl StepType {
         }
     }
 
-    /// Returns when a step with manual review flags a submission.
+    /// Returns the condition under which a step of this type flags a submission, if manual review
+    /// is switched on for the step.
     #[must_use]
     pub const fn review_rule(self) -> ReviewRule {
         self.definition().review

@@ -60,16 +60,16 @@ pub(super) struct WriteScopes {
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     property_group_ids: Field<Vec<Uuid>>,
-    /// Ids of tags, each with all properties that have it. If the list is left out,
+    /// Ids of tags; a tag stands for all properties that have it. If the list is left out,
     /// `updateEntityScopes` treats it as empty, and the other operations do not change these
     /// assignments.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     tag_ids: Field<Vec<Uuid>>,
-    /// Ids of portals, each with all properties that it serves. Only steps can be assigned to
-    /// portals; for manuals and portals, a list that is not empty is refused. If the list is left
-    /// out, `updateEntityScopes` treats it as empty, and the other operations do not change these
-    /// assignments.
+    /// Ids of portals; a portal stands for all properties that it serves. Only steps can be
+    /// assigned to portals; for manuals and portals, a list that is not empty is refused. If the
+    /// list is left out, `updateEntityScopes` treats it as empty, and the other operations do not
+    /// change these assignments.
     #[serde(default)]
     #[schemars(length(max = 25_000))]
     portal_settings_ids: Field<Vec<Uuid>>,

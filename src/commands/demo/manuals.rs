@@ -145,7 +145,7 @@ fn near_and_verified(_: i16) -> Value {
     ])
 }
 
-/// Returns the rules for all guests until the day after arrival.
+/// Returns the rules that show a manual to all guests until the day after arrival.
 fn on_the_way(_: i16) -> Value {
     json!([
         {
@@ -507,7 +507,8 @@ const FOR_NOBODY: &[DemoManual] = &[
     ]),
 ];
 
-/// Creates the headings and the manuals with their assignments. Returns the number of manuals.
+/// Creates the categories of manuals, and the manuals with their assignments. Returns the number of
+/// manuals.
 pub(super) async fn build(maker: &DemoBuilder<'_>, now: Timestamp) -> Result<usize, String> {
     let mut headings = Vec::new();
     for title in HEADINGS {

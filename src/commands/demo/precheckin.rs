@@ -15,7 +15,7 @@ struct DemoQuestion {
     /// The kind of answer, a value of the API's field `kind`.
     kind: &'static str,
     text: DemoText,
-    /// Whether the step needs an answer to be complete.
+    /// Whether guests must answer the question before the step is complete.
     is_required: bool,
     options: &'static [DemoText],
     /// A condition: guests see this question after they chose an option of an earlier question.

@@ -201,7 +201,8 @@ fn reservation(reservations: &[Value], index: usize) -> Result<&Value, String> {
         .ok_or_else(|| format!("the demo has no reservation {index}"))
 }
 
-/// Returns a caller for the requests of guests, which have the token in the path.
+/// Returns a caller without a credential. It makes the requests of guests, whose paths contain the
+/// token of the stay.
 fn guest<'s>(platform: &LocalCaller<'s>) -> LocalCaller<'s> {
     LocalCaller {
         service: platform.service,

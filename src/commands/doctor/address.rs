@@ -26,7 +26,8 @@ const FORWARDED_PATHS: [&str; 3] = [
     "/.well-known/oauth-protected-resource/mcp",
 ];
 
-/// Checks the public address. Returns the time in the response from this address.
+/// Checks the public address. Returns the time that the response from this address states in its
+/// `Date` header.
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let Some(address) = &flags.public_address() else {
         report.add_note(

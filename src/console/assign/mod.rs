@@ -395,7 +395,8 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
 struct AssignmentExtras {
     status: u16,
     problems: Vec<String>,
-    /// Whether the page asks the member to confirm that all results are assigned or unassigned.
+    /// Whether the page shows a question instead of saving at once: whether the member really wants
+    /// to assign or unassign all results of the search.
     is_question: bool,
 }
 

@@ -73,8 +73,9 @@ pub struct NameSearchResults {
 }
 
 impl ChoiceLists {
-    /// Reads the lists that the reference fields need. `found` has the search results, by the name
-    /// of the field. If a list cannot be read, the field becomes a text field for an id.
+    /// Reads the lists that the reference fields need. `found` has the rows that a search by the
+    /// typed names has found, by the name of the field. If a list cannot be read, the field becomes
+    /// a text field for an id.
     pub async fn load(
         request: &ConsoleRequest,
         specs: &[FieldSpec],

@@ -45,8 +45,8 @@ const OPERATION: &str = "getGuestFile";
 const PURPOSE: &str = "guest_files";
 
 store::statements! {
-    /// Selects a file by its id alone: the signature of the address, and no permission, gives
-    /// access to it.
+    /// Selects a file without a check of permissions: whoever has an address with a valid signature
+    /// may read the file.
     FILE = "select f.key, f.doc from guest_file f join organization o on o.id = f.organization_id
         where f.organization_id = ?1 and f.id = ?2 and o.erased_at is null";
 }

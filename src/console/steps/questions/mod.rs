@@ -229,8 +229,8 @@ impl QuestionsView {
         ) = (true, true);
     }
 
-    /// Merges the questions of the form with the stored questions. If both members changed a
-    /// question, the form shows both versions.
+    /// Merges the questions of the form with the stored questions. If the member who sent the form
+    /// and another member changed the same question, the form shows both versions.
     fn merge(&mut self, request: &ConsoleRequest, now: &StoredResource, known: &[EditedQuestion]) {
         let mine = OpenedQuestions::of(&self.questions);
         let is_told =
