@@ -20,7 +20,7 @@ const MANUALS: u64 = 12;
 /// Number of steps that the measured guest gets.
 const STEPS: usize = 6;
 
-/// Describes the content of the guest's page that [`create_guest`] sets up.
+/// The content of the guest's page that [`create_guest`] sets up, as the report describes it.
 pub const GUEST_PAGE_CONTENT: &str = "6 steps and 12 manuals";
 
 impl Bench {

@@ -34,7 +34,8 @@ static OUTBOX: Statement = Statement::new(
     "select doc from webhook_delivery where organization_id = ?1 order by created_at, id",
 );
 
-/// Returns the events in the outbox and their records, in the order in which they fired.
+/// Returns, for each delivery in the outbox, the name of its event and the id of its record, in the
+/// order in which the events fired.
 async fn outbox(store: &Store, organization: Uuid) -> Vec<(String, Uuid)> {
     let read = store.read(move |tx| {
         let rows = tx.rows(&OUTBOX, &[organization.into()])?;

@@ -783,7 +783,8 @@ async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(
     subscribe(&org.key().await, &receiver).await;
     let flat = org.property(None, &[]).await;
     org.sync(reservations(flat, EVENTS)).await.data();
-    // A dispatcher that looks for deliveries only once a second would need twice the limit of 10 s.
+    // If the dispatcher looked for due deliveries only once a second, it would need twice the limit
+    // of 10 s for all of them.
     let all = async {
         while receiver.seen.count() < EVENTS {
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -268,7 +268,8 @@ async fn upcoming_manuals_are_listed_if_the_portal_enables_them(app: App) {
 }
 
 on_both!(steps_of_other_systems_need_no_more_statements);
-/// The number of statements is the same for any number of steps that other systems complete.
+/// A read of the guest view takes the same number of database statements, however many of the steps
+/// are completed by other systems.
 async fn steps_of_other_systems_need_no_more_statements(app: App) {
     let house = House::build(&app).await;
     let mut steps = Vec::new();

@@ -190,8 +190,9 @@ impl ReadWriteLoad {
     }
 }
 
-/// Writes if `number` is even, otherwise reads. A writer repeats a request with the same
-/// idempotency key until it succeeds. Returns the names of the written manuals.
+/// Creates manuals if `number` is even, and otherwise reads the list of portals. A request to
+/// create a manual is repeated with the same idempotency key until it succeeds. Returns the names
+/// of the created manuals.
 async fn send_requests(
     client: Client,
     number: usize,

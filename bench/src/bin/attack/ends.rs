@@ -44,7 +44,8 @@ fn load(key: Caller, keys: Keys, deadline: Instant) -> JoinHandle<Tally> {
     }))
 }
 
-/// Returns a time from the start of a server until its end. A part of the time is random.
+/// Returns how long a server runs before it is killed or stopped: [`MIN_LIFETIME`], and a random
+/// time of about a second at most.
 fn lifetime(keys: &Keys) -> Duration {
     MIN_LIFETIME + Duration::from_millis(u64::from(keys.next().as_bytes()[0]) * 4)
 }
