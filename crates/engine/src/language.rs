@@ -104,7 +104,7 @@ pub enum Fit {
     Parent(usize),
     /// A version for the default region of the requested language, in the same script.
     DefaultRegion,
-    /// A version for another region, in the same language and script.
+    /// A version in the same language and script, for another region.
     OtherRegion,
     /// A version in another language that the reader can read, such as Bokmål for Nynorsk. The
     /// value is the rank of the fit that the version would have if the reader had requested that

@@ -94,8 +94,8 @@ pub(super) struct AnswerKey {
     /// The credential of a caller with limited scope; every guest has limited scope. `None` for
     /// other callers, who all have the same scope.
     limited: Option<Credential>,
-    /// Whether the response is kept as a value, for code of this process that calls the operation.
-    /// Other responses are kept as text.
+    /// Whether the cache stores the response as a value, for code of this process that calls the
+    /// operation. Other responses are stored as text.
     takes_value: bool,
     /// The path and query parameters of the request, as they were sent.
     request: Box<str>,
