@@ -181,7 +181,7 @@ impl FormAttempt {
     }
 
     /// Builds the state of a submitted form from a status and error messages. Sets `is_returned` if
-    /// the form has fields but its session may not write.
+    /// the request contains form fields but may not change data.
     pub fn with_messages(request: &ConsoleRequest, status: u16, text: Vec<String>) -> Self {
         Self {
             status,

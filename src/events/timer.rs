@@ -97,7 +97,7 @@ pub(crate) fn apply_timer_effects(
         .map(drop)
 }
 
-/// Ends the timers of the devices. A device may have no timer.
+/// Ends the timers of these devices. A device without a timer is ignored.
 fn disarm(context: &mut Context<'_, '_>, devices: Vec<Uuid>) -> Result<()> {
     context.execute_deferred(&DISARM, values![devices])
 }

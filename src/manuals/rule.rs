@@ -21,7 +21,7 @@ use crate::records::VerificationStatus;
 pub enum RuleCategory {
     /// The current time is in a period that is relative to check-in or check-out.
     RelativeDate,
-    /// A night of the stay is in a season.
+    /// At least one night of the stay is in one of the rule's seasons.
     Seasonal,
     /// The number of nights is in a range.
     LengthOfStay,

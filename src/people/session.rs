@@ -118,7 +118,7 @@ impl SignedIn {
         self.form.clone()
     }
 
-    /// Returns whether a sent form contains the form token of this session.
+    /// Returns whether `token`, which was sent with a form, is the form token of this session.
     #[must_use]
     pub fn is_own_form(&self, token: &str) -> bool {
         form::is_derived_token(token, &self.secret.0, FORM)

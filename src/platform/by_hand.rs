@@ -269,8 +269,8 @@ fn warn_of_field(context: &mut Context<'_, '_>, warning: &Warning, sent: &[Strin
     }
 }
 
-/// Returns the data of a record, with the sent fields replaced. If both values of a field are
-/// objects, only the sent parts of the object are replaced.
+/// Returns the data of a record with the sent fields in place of the stored ones. If both values of
+/// a field are objects, replaces only the sent parts of the object.
 fn merged(mut before: Object, sent: Object) -> Object {
     for (field, value) in sent {
         match (before.remove(&field), value) {

@@ -287,8 +287,8 @@ fn apply_sifted(
     })
 }
 
-/// Returns the indexes of the `count` records that validation has not skipped, counted in the
-/// original request.
+/// Returns the index in the original request of each of the `count` records that validation has not
+/// skipped.
 fn remaining_indexes(count: usize, left_out: &[SkippedRecord]) -> Vec<usize> {
     let left_out: HashSet<usize> = left_out.iter().map(|rejected| rejected.index).collect();
     (0..count + left_out.len())

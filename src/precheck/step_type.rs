@@ -6,7 +6,7 @@
 
 engine::stored_enum! {
     /// The type of a step.
-    // In the order of the interface (rules: steps#fields, 1).
+    // The variants have the order in which the rules list the types (steps#fields, 1).
     #[derive(PartialOrd, Ord, Hash)]
     pub enum StepType {
         YourDetails,

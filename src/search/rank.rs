@@ -254,8 +254,8 @@ pub struct BestHits {
     /// For each type at which a word of the query hints: the query without the words that hint at
     /// this type.
     hinted: Vec<(FoundType, Query)>,
-    /// The query without all words that are hints. It is compared with names of types at which the
-    /// query does not hint.
+    /// The query without all words that hint at a type. It is compared with the names of objects of
+    /// a type at which no word of the query hints.
     rest: Option<Query>,
     limit: usize,
     /// The best results so far, with the worst of them on top of the heap.

@@ -53,7 +53,7 @@ const AROUND: Option<usize> = Some(3);
 const LEAVING: Option<usize> = Some(4);
 const TROUBLE: Option<usize> = Some(5);
 
-/// Returns an active manual for every guest, without assignments.
+/// Returns an active manual that has no assignments and no visibility rules.
 const fn manual(
     heading: Option<usize>,
     icon: &'static str,

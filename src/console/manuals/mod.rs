@@ -203,8 +203,8 @@ struct ManualEditorPage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
     used: Option<UseCount>,
-    /// A sentence that says when guests see the manual, and the address of the page that changes
-    /// these rules.
+    /// A sentence that says when the visibility rules show the manual to guests, and the address of
+    /// the page that changes these rules.
     when: Option<(String, String)>,
     /// Whether all seasons of the manual have ended.
     has_ended: bool,

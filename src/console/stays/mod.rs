@@ -115,7 +115,7 @@ struct StayList<'v> {
     to: String,
     statuses: Vec<(&'static str, &'static str, bool)>,
     flat: FlatFilter,
-    /// Whether the list has no filter. It then shows the stays of the next days.
+    /// Whether the member has set no filter. The list then shows the stays of the next days.
     is_near: bool,
     problem: Option<String>,
     rows: Vec<StayRow>,

@@ -15,8 +15,8 @@ use crate::records::{
 };
 
 store::statements! {
-    /// Selects the charges of stays in the given properties about which a notice to the platform is
-    /// not sent yet.
+    /// Selects the charges of stays in the given properties. Omits charges about which no further
+    /// notice to the platform is planned.
     OPEN_IN = "select c.doc from record r join guest_charge c on c.organization_id = ?1
         and c.reservation_id = r.id
         where r.organization_id = ?1 and r.kind = 'reservation' and r.property_id = any(?2)

@@ -322,8 +322,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any saved object completes a step that requires nothing (rules:
-        /// pre-check-in#details-of-guests, 5).
+        /// A step that requires nothing is complete as soon as the guest has saved any object as
+        /// its answers (rules: pre-check-in#details-of-guests, 5).
         #[test]
         fn any_answer_completes_a_step_without_requirements(
             step_type in prop::sample::select(StepType::VARIANTS),
