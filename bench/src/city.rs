@@ -395,7 +395,7 @@ fn step_types() -> [(&'static str, Value); 12] {
             "authority_reporting",
             json!({ "authorityProvider": "police" }),
         ),
-        // Each step of this type gets new questions later.
+        // The function that creates a step of this type also creates the questions of the step.
         (
             "additional_questions",
             json!({ "isManualReviewEnabled": true }),

@@ -179,8 +179,9 @@ impl Bench {
         .await
     }
 
-    /// Measures durable creations beside `pgbench`. `organization` is the SQL expression for the id
-    /// of the organization in which `pgbench` creates.
+    /// Measures the rate of durable creations of portals, and the rate of the same statements in
+    /// `pgbench`. `organization` is the SQL expression for the id of the organization in which
+    /// `pgbench` creates.
     async fn compare_with_pgbench(
         &self,
         what: String,

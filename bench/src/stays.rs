@@ -42,7 +42,7 @@ const PATH: &str = "/api/v1/reservations";
 /// The schema for the rows of the bare inserts, inside the database of the service.
 const BARE_SCHEMA: &str = "bare";
 
-/// The tables and indexes for a stay as the service's migrations create them.
+/// The tables and indexes into which a stay is written, as the service's migrations create them.
 const SCHEMA: &str = "
 create table organization (id UUID primary key);
 create table record (organization_id UUID not null references organization (id),

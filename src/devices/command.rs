@@ -40,7 +40,7 @@ impl DeviceCommand {
         }
     }
 
-    /// Returns the arguments of the command for the connector.
+    /// Returns the arguments of the command, as the service sends them to the device connector.
     pub(super) fn arguments(self) -> Value {
         match self {
             Self::Lock | Self::Unlock => json!({}),

@@ -77,7 +77,7 @@ pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        // Cancelling a search is safe: a transaction that has begun still commits.
+        // Cancelling a sweep is safe: a transaction that the sweep has begun still commits.
         if stop.run_until_cancelled(sweep(&service)).await.is_none() {
             return;
         }

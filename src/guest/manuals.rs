@@ -471,7 +471,8 @@ pub(super) fn visibility_of(
     (!rules.is_empty()).then(|| manuals::decide(rules, input, at))
 }
 
-/// Returns the data of a stay that the visibility rules depend on; `None` without a flat.
+/// Returns the data of a stay on which the visibility rules depend; `None` for a stay without a
+/// flat.
 pub(super) fn visibility_input(stay: &Stay) -> Option<VisibilityInput> {
     let StayFlat { property, .. } = stay.flat.as_deref()?;
     let reservation = &stay.reservation;

@@ -255,7 +255,8 @@ impl Precheckin {
     }
 
     /// Submits the pre-check-in. Fails with 409 if a step is not complete, if the stay has no
-    /// steps, and if nothing is open again since the last submission.
+    /// steps, or if the guest has already submitted, no change is requested and no step is open
+    /// again.
     pub(super) fn submit(&mut self, context: &mut Context<'_, '_>, stay: &Stay) -> Result<()> {
         self.require_open(None)?;
         if self.steps.is_empty() {

@@ -43,7 +43,8 @@ use crate::words::in_language;
 /// Creates a preview of a portal and returns its link.
 pub(crate) const CREATE_PORTAL_PREVIEW: OperationName<PreviewLink> =
     OperationName::new("createPortalPreview");
-/// Returns the guest's view for a preview of a portal without storing the preview.
+/// The operation that returns the guest's view with unsaved settings of a portal. It stores no
+/// preview.
 pub(crate) const PREVIEW_GUEST_VIEW: OperationName<GuestView> =
     OperationName::new("previewGuestView");
 

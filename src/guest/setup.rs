@@ -60,8 +60,8 @@ pub(super) struct GuestSetup {
     /// Whether any text has a placeholder. If so, each stay gets its own copy of the setup, with
     /// filled placeholders.
     has_placeholders: bool,
-    /// The setup before its placeholders were filled; `None` for a setup whose placeholders are not
-    /// filled.
+    /// For the copy of a stay, whose placeholders are filled: the setup from which it was copied.
+    /// `None` for a setup that is not such a copy.
     source: Option<Arc<Self>>,
 }
 

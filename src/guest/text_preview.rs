@@ -25,7 +25,8 @@ use crate::records::{Guest, RecordKind, get_record};
 use crate::translations::{self, TextPiece, check_readable, pieces};
 use crate::words::in_language;
 
-/// Reads a text with its placeholders filled for a property.
+/// The operation that returns a text as a guest of a property would read it, with filled
+/// placeholders.
 pub(crate) const PREVIEW_TRANSLATION: OperationName<TextPreview> =
     OperationName::new("previewTranslation");
 

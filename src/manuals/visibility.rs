@@ -124,8 +124,9 @@ impl VisibilityInput {
         (self.check_in.duration_until(self.check_out).as_hours() / 24).max(0)
     }
 
-    /// Returns the time that is `number` units away from an anchor, in the direction of the anchor.
-    /// A time outside the range of the calendar becomes the nearest time inside it.
+    /// Returns the time that is `number` units before or after check-in or check-out. The anchor
+    /// says which of the two, and whether to count back or forward. A time outside the range of the
+    /// calendar becomes the nearest time inside it.
     pub(super) fn timestamp_from(
         &self,
         anchor: Anchor,

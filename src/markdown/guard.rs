@@ -217,7 +217,8 @@ impl Escaper<'_> {
         text
     }
 
-    /// Adds the text of a line, piece by piece.
+    /// Adds the text of a line to the output, and escapes each special character that is not
+    /// formatting. `following` are the lines after it.
     fn inline(&mut self, line: &str, following: &[&str]) {
         let mut offset = 0;
         while let Some(character) = line[offset..].chars().next() {

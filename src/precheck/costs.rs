@@ -420,8 +420,9 @@ mod tests {
         let idle = account(3, false, false, json!({ "currency": "USD" }));
         let idle_default = account(4, false, true, json!({ "currency": "USD" }));
         let all = [idle_default, active, plain, idle];
-        // Input: the account that a step names. Results: the charged account, the currency if the
-        // charged item is a record with its own currency, and the currency if there is no record.
+        // Each row has the account that a step names, the account that is charged, and two
+        // currencies of the charge: for an item whose record has a currency of its own, and for an
+        // item without a record.
         for (named, charged, with_record, without) in [
             (None, Some(id(1)), "EUR", "EUR"),
             (Some(id(1)), Some(id(1)), "EUR", "EUR"),

@@ -71,8 +71,8 @@ pub enum StepProvider {
     /// A provider of identity checks. After a failure, the submission is flagged, or the guest is
     /// asked to repeat the check.
     IdentityCheck,
-    /// A provider of background checks. The step waits for its report, and a failure flags the
-    /// submission.
+    /// A provider of background checks. The step waits for the provider's report, and a failed
+    /// check flags the submission.
     BackgroundCheck,
 }
 

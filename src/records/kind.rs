@@ -297,7 +297,8 @@ impl RecordKind {
         json!({ "type": "object", "required": required, "properties": fields })
     }
 
-    /// Returns the fields in forms and CSV files that contain the id of another record.
+    /// Returns those fields of the kind that contain the id of another record, among the fields
+    /// that a form or a CSV file can set.
     pub(crate) fn form_references(self) -> &'static [Reference] {
         &self.shape_by_hand().references
     }

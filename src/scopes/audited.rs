@@ -19,7 +19,8 @@ store::statements! {
         and target_id = any(?4)";
 }
 
-/// Describes all assignments of the entity that an input refers to.
+/// Describes, for the audit log, the step, manual or portal that an input names, with all its
+/// assignments.
 pub(super) fn all_assignments(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -149,7 +149,8 @@ impl Query {
 }
 
 impl SearchTerms {
-    /// Prepares a text to search for. Returns `None` if the text is empty.
+    /// Splits a search text into words, and extracts its letters and digits. Returns `None` if the
+    /// text is empty.
     fn of(whole: String) -> Option<Self> {
         let words = whole
             .split([' ', ','])

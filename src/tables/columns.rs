@@ -76,8 +76,8 @@ pub(super) struct HeaderError {
     pub(super) message: String,
 }
 
-/// The name of the property's field that has the values of its custom fields. In this field, each
-/// value has the id of a custom field as its key.
+/// The name of the field of a property that contains the values of the property's custom fields.
+/// The field is an object, and its keys are the ids of custom fields.
 const CUSTOM_FIELDS: &str = "customFields";
 
 /// The name of the column that identifies the record of a line.

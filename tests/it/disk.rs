@@ -149,7 +149,8 @@ async fn a_write_refused_behind_a_slow_disk_is_not_applied() {
         "outcome_unknown"
     );
     disk.end("hangs");
-    // A repeated request gets the outcome as soon as the first request has ended.
+    // The repeated request gets a 409 or a 503 until the first request has ended, and then the
+    // outcome of the first request.
     let mut again = create(&api, "In the commit").await;
     wait_until("the outcome of the first request is known", async || {
         if again.status == 409 || again.status == 503 {

@@ -104,8 +104,8 @@ async fn dead_idle_connections_are_replaced_without_a_failed_request() {
     assert!(given_up(&node).await > 0);
 }
 
-/// Connections die while statements run. No caller waits longer than guaranteed, and after a few
-/// seconds all requests succeed again.
+/// Connections die while statements run. Every request gets a response within the guaranteed five
+/// seconds, and after a few seconds all requests succeed again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn connections_that_die_under_load_are_replaced() {
     let Some((middle_box, _node, api)) = behind_proxy().await else {

@@ -773,8 +773,8 @@ async fn a_waiting_delivery_is_sent_as_soon_as_a_permit_is_free(
     app: App,
     authority: TestAuthority,
 ) {
-    // Many times the number of deliveries that may run at once, so most deliveries wait for a
-    // permit.
+    // This is many times the number of deliveries that may run at once, so most deliveries wait for
+    // a permit.
     const EVENTS: usize = 640;
     let org = app.org().await;
     let receiver = authority
@@ -899,8 +899,8 @@ async fn fifty_failures_in_a_row_disable_a_subscription(app: App, authority: Tes
         quick.seen.count() == 1
     })
     .await;
-    // Some deliveries were already running when the service counted the last failure. They
-    // still arrive.
+    // When the service counted the failure that disabled the subscription, other deliveries to it
+    // were already running. They still arrive.
     assert!(
         broken.seen.count() <= before + 8,
         "{} after {before}",

@@ -230,8 +230,9 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
         .write_for(share(1), WORK_LIMIT, |tx| insert(tx, "taken"))
         .await
         .unwrap();
-    // The first, the middle or the last operation of a commit ends with a deferred statement that
-    // fails. The store learns of the failure only after the operation has ended.
+    // In each round, another one of three operations in a commit fails: the first, the middle one,
+    // the last. Its last statement is deferred and fails, so the store learns of the failure only
+    // after the operation has ended.
     for failing in 0..3 {
         let (go, running_write) = hold(&store).await;
         let mut writes = Vec::new();

@@ -319,8 +319,8 @@ impl Dispatcher {
 impl ClaimingWork for Dispatcher {
     const PANIC_MESSAGE: &str =
         "a task that sends a webhook panicked; the delivery is claimed again later";
-    /// The end of a delivery does not start a search. A search starts when the limiter signals a
-    /// free permit.
+    /// The end of a delivery does not start a search for due deliveries. The dispatcher searches
+    /// when the limiter signals a free permit.
     const CLAIMS_AT_END: bool = false;
 
     /// Claims as many due deliveries as there are free permits, and begins to send them. Returns

@@ -22,7 +22,7 @@ pub enum Names {
     /// The system's resolver.
     #[default]
     System,
-    /// A table for tests that can be changed at any time.
+    /// A table of host names with their addresses. Tests use it and can change it at any time.
     Table(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
 }
 

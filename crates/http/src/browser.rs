@@ -141,7 +141,8 @@ impl Policy {
     }
 }
 
-/// Returns whether a source contains no character that ends its directive or the header.
+/// Returns whether a source can be inserted into the content security policy: it contains no
+/// character that would end its directive or the header.
 fn is_single_source(source: &str) -> bool {
     source
         .bytes()

@@ -130,8 +130,8 @@ fn season(windows: [(i16, &str, i16, &str); 2]) -> Value {
     json!([{ "ruleCategory": "seasonal", "seasonalWindows": windows }])
 }
 
-/// Returns the rules for verified guests from midnight of the day of arrival until check-out.
-/// Check-in is at 15:00, so midnight is 15 hours before.
+/// Returns rules that show a manual to verified guests only, from midnight of the day of arrival
+/// until check-out. Check-in is at 15:00, so midnight is 15 hours before.
 fn near_and_verified(_: i16) -> Value {
     json!([
         {

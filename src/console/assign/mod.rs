@@ -247,13 +247,13 @@ impl UseCount {
 const MOST_KEPT: usize = 500;
 const MOST_AT_ONCE: usize = 25_000;
 
-/// A row of the page: a target, and its box.
+/// A row of the page: a target, and the checkbox that assigns the resource to it.
 struct TargetRow {
     id: String,
     name: String,
     is_assigned: bool,
-    /// Whether the box is ticked: the state that the member chose and has not saved yet, otherwise
-    /// whether the resource is assigned to the target.
+    /// Whether the checkbox is ticked: the state that the member chose and has not saved yet,
+    /// otherwise whether the resource is assigned to the target.
     is_ticked: bool,
 }
 

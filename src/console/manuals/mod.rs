@@ -238,7 +238,7 @@ impl Editor for ManualEditor {
         if let Some(stored) = stored {
             let text = stored.text("descriptionId").parse().ok();
             let path = format!("/manuals/{}", stored.id);
-            // The member can use the form even if the preview fails.
+            // The member can use the form even if the preview of the description cannot be read.
             text_preview = FlatTextPreview::of(request, text, &path)
                 .await
                 .unwrap_or_default();

@@ -34,7 +34,8 @@ const LINES: &[&[&str]] = &[
     &["excludedBookingSources"],
 ];
 
-/// A category of rules: its name, its description, and its fields in lines.
+/// A category of visibility rules: its name, its description, and the fields of a rule. Each inner
+/// list has the fields of one line of the form.
 type RuleCategoryFields = (String, String, Vec<Vec<FieldSpec>>);
 
 /// Returns the categories of rules.

@@ -56,8 +56,8 @@ store::statements! {
     DUE = "select f.organization_id, f.id from guest_file f
         join organization o on o.id = f.organization_id
         where f.due_at <= ?1 and o.erased_at is null order by f.due_at limit ?2";
-    /// Selects, of the given files, those whose retention must still be checked now, with their
-    /// stays.
+    /// Selects, of the files `?2`, those whose retention check is still due, each with the id of
+    /// its stay.
     DUE_AMONG = "select id, reservation_id from guest_file where organization_id = ?1
         and id = any(?2) and due_at <= ?3";
     /// Sets the time at which the retention of a file is checked next.

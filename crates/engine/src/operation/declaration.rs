@@ -157,7 +157,8 @@ impl Declaration {
         self
     }
 
-    /// Hides the tool if the service lacks an extension that the operation needs.
+    /// Hides the operation's tool if `is_offered` returns false, for example because the service
+    /// has no extension that the operation needs.
     #[must_use]
     pub fn offered_where(mut self, is_offered: fn(&AppState) -> bool) -> Self {
         self.0.is_offered = Some(is_offered);

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The limit of a network, as a multiple of the limit of an address.
+/// The rate limit of a network, as a multiple of the rate limit of an IP address.
 const NETWORK_FACTOR: usize = 3;
 /// The maximum number of networks that are stored. Before another network is added, the network
 /// whose last request is oldest is removed.

@@ -25,8 +25,8 @@ fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
     }
 }
 
-/// Returns the timestamp that is `number` units away from an anchor. Shifts the time by one unit at
-/// a time.
+/// Computes the same timestamp as `VisibilityInput::timestamp_from`: `number` units before or after
+/// check-in or check-out. Starts there and moves by one unit at a time.
 fn naive_anchor(
     stay: &VisibilityInput,
     anchor: Anchor,
