@@ -85,8 +85,8 @@ store::statements! {
 }
 
 impl Bench {
-    /// Makes all measurements of a million stays. They run on SQLite, or on PostgreSQL in a
-    /// separate organization.
+    /// Measures the service with a large number of stays ([`STAYS`]) in one organization. Uses the
+    /// PostgreSQL database at `url`, or SQLite without `url`.
     pub async fn stays(&self, url: Option<&str>) -> anyhow::Result<Vec<Line>> {
         let database = if url.is_some() { " on PostgreSQL" } else { "" };
         let stays = if self.is_short() { STAYS.1 } else { STAYS.0 };

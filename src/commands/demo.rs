@@ -122,7 +122,7 @@ struct DemoData {
     manuals: usize,
 }
 
-/// Creates a sign-in link for the member, which leads to the console.
+/// Creates a link that signs the demo's member in and then opens the console.
 async fn sign_in_link(platform: &LocalCaller<'_>, data: &DemoData) -> Result<String, String> {
     let (organization, member) = (data.organization.to_string(), data.member.to_string());
     let path = [

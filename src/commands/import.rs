@@ -162,7 +162,8 @@ fn skipped_record_line(rejected: &Value, imported_lines: usize, batch: &[String]
     )
 }
 
-/// Opens a file, or standard input for the path `-`. Also returns the size of a file.
+/// Opens a file, or standard input for the path `-`. Also returns the size of the file in bytes;
+/// `None` for standard input.
 pub(super) fn open_input(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), String> {
     if path == Path::new("-") {
         return Ok((Box::new(std::io::stdin()), None));

@@ -320,7 +320,7 @@ impl PrecheckinSubmission {
 enum ReviewPosition {
     /// The guest gets the step and may save it.
     Open,
-    /// The guest gets the step and may not save it.
+    /// The guest gets the step, but may not save it.
     Closed,
     /// The guest no longer gets the step.
     Earlier,

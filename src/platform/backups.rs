@@ -20,7 +20,8 @@ use store::Location;
 /// The operation that reads the time of the last backup.
 pub(crate) const GET_LAST_BACKUP: OperationName<LastBackup> = OperationName::new("getLastBackup");
 
-/// The suffix of the JSON file's name, after the name of the database file.
+/// The end of the name of the JSON file with the times of backups. The name begins with that of the
+/// database file.
 const NOTE_SUFFIX: &str = ".backup.json";
 
 /// The path of the JSON file with the times of a database's backups.

@@ -83,7 +83,8 @@ store::statements! {
 pub(crate) struct StoredRecord {
     /// The record's id, unique within its kind.
     pub id: Uuid,
-    /// The record's property; for a property, its own id.
+    /// The id of the record's property, if it has one. For a record of the kind `property`, its own
+    /// id.
     pub property_id: Option<Uuid>,
     /// The record's data, as JSON text.
     pub doc: String,

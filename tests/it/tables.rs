@@ -314,8 +314,8 @@ async fn columns_of_custom_fields_fill_a_flats_values(app: App) {
 }
 
 on_both!(the_columns_of_the_guide_to_exports_are_imported);
-/// The guide to exports lists the columns of the exports of other systems. The test imports a
-/// file with these columns, and runs each command of the guide twice.
+/// The guide `import-exports.md` lists the columns of the CSV files that other systems export. The
+/// test imports files with these columns, and runs each command of the guide twice.
 async fn the_columns_of_the_guide_to_exports_are_imported(app: App) {
     let org = app.org().await;
     let api = org.key().await;

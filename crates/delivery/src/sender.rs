@@ -142,7 +142,8 @@ pub fn guarded_client(
         .timeout(timeout)
         .https_only(true)
         .redirect(Policy::none())
-        // A proxy would resolve the host name itself, and the guard could not check the address.
+        // A proxy would resolve the host name itself, so `PeerGuard` could not check the IP address
+        // of the target.
         .no_proxy()
         .dns_resolver(targets.clone())
         .connector_layer(PeerGuard::new(targets))

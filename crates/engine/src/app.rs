@@ -41,7 +41,7 @@ impl App {
     }
 }
 
-/// Texts of a program as a whole, and functions that the engine needs from it.
+/// Texts that describe the program as a whole, and functions of the program that the engine calls.
 #[derive(Clone, Copy)]
 pub struct About {
     /// Returns the title and the description for the OpenAPI document of an interface.

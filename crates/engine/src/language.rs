@@ -151,7 +151,8 @@ pub struct LanguageReader {
 struct RequestedLanguage {
     tag: Tag,
     with_parents: Vec<LanguageIdentifier>,
-    /// The most likely region of the language in this script.
+    /// The region that is most likely, according to CLDR, for the language and the script of the
+    /// tag.
     default_region: Option<Region>,
 }
 

@@ -353,7 +353,8 @@ impl Store {
         self.max_work.take_of_shares()
     }
 
-    /// Returns how many connections work now, and how many operations wait for a connection.
+    /// Returns how many connections are in use now, how many operations wait for a connection, and
+    /// the maximum number of connections.
     #[must_use]
     pub fn load(&self) -> Load {
         match &self.backend {

@@ -234,7 +234,8 @@ const CONTRACT_SUBTITLE: DemoText = [
     "Signez-le avec notre service de signature électronique. Cela prend deux minutes.",
 ];
 
-/// Returns the records that steps refer to, for the sync.
+/// Returns the records to which the steps of the demo refer, such as payment accounts, as items of
+/// a sync request.
 pub(super) fn records(ids: &Ids, now: Timestamp) -> Vec<Value> {
     let data = [
         (

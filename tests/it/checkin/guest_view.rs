@@ -309,7 +309,7 @@ async fn steps_of_other_systems_need_no_more_statements(app: App) {
             .data();
     }
     let after = statements().await;
-    // The count includes one statement that reads the uploaded files, because a step accepts
+    // The number of statements includes one that reads the uploaded files, because a step accepts
     // files.
     assert!(after <= before && after <= 5, "{before}, {after}");
 }

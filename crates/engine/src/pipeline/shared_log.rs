@@ -113,7 +113,8 @@ impl SharedLog {
         stop.run_until_cancelled(self.reconnect_forever()).await;
     }
 
-    /// Returns a future that completes when the next attempt to connect has succeeded or failed.
+    /// Returns a future that completes when the next attempt to connect to Redis has succeeded or
+    /// failed.
     pub fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
         let mut link = self.link.subscribe();
         async move {
