@@ -493,7 +493,8 @@ pub struct Oidc {
     pub issuer: String,
     /// Client id of this service at the provider.
     pub client_id: String,
-    /// Client secret of this service at the provider, if it has one.
+    /// Client secret of this service at the provider; `None` if the service is registered there
+    /// without a secret.
     pub client_secret: Option<String>,
 }
 

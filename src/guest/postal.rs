@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// The fields of a structured address in the order in which they are written, each with its
-/// possible names.
+/// The fields of an address that the platform sends as an object. Each entry has the names under
+/// which platforms send one field.
 const ADDRESS_FIELDS: [&[&str]; 6] = [
     &["line1", "street", "address1", "addressLine1"],
     &["line2", "address2", "addressLine2"],

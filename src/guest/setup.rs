@@ -74,8 +74,9 @@ pub(super) enum SetupScope {
     All,
 }
 
-/// Loads a stay and its setup, in the requested language, or else in the guest's language; 404 if
-/// there is no such reservation.
+/// Loads the stay of the reservation with this id, and the setup of its flat. Texts are in
+/// `language`, or without it in the guest's language. Fails with 404 if the reservation does not
+/// exist.
 pub(super) fn load_with_setup(
     context: &mut Context<'_, '_>,
     id: Uuid,

@@ -86,7 +86,9 @@ impl StepOfStay {
         precheck::state(&self.step, &input, self.reported())
     }
 
-    /// Returns the last report of another system about the step; `None` without a report.
+    /// Returns the result of the last report of another system about the step. After a retake was
+    /// requested, the result depends on whether the guest has uploaded a file since the report.
+    /// `None` if no system has reported.
     pub(super) fn reported(&self) -> Option<StepReport> {
         let report = self.stored.report.as_ref()?;
         let is_later = |file: &GuestFile| Some(file.created_at) > self.stored.reported_at;

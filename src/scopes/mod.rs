@@ -117,9 +117,10 @@ pub(crate) type ScopeNames = Vec<(Uuid, Option<String>)>;
 /// the kind registers it.
 pub(crate) struct TargetSource {
     pub kind: TargetKind,
-    /// Returns the names of the targets with these ids.
+    /// Returns the names of the targets of this kind that have the given ids.
     pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<ScopeNames>,
-    /// Returns the first of these ids that does not belong to a target of the organization.
+    /// Returns the first of the given ids that belongs to no target of this kind in the
+    /// organization.
     pub first_missing: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Option<Uuid>>,
 }
 

@@ -283,8 +283,8 @@ impl DateFormats {
     }
 
     /// Writes a range of days: `23–27 November`, `30 November – 2 December`. Writes a single day if
-    /// both days are the same. Adds the years unless both days are in the year of `today`. A range
-    /// within one month gets the year once, any other range at both ends.
+    /// both days are the same. Adds the years unless both days are in the year of `today`. If both
+    /// days are in one month, the year is written once, otherwise after each day.
     #[must_use]
     pub fn days(&self, from: Date, until: Date, today: Date) -> String {
         let has_years = from.year() != today.year() || until.year() != today.year();

@@ -641,7 +641,7 @@ async fn every_write_is_audited_and_no_secret_is_logged(app: App) {
     }
     let rows = stored(&app).await;
     for secret in &secrets {
-        // If a secret is an address, only its last part is confidential.
+        // If a secret is a URL, only the part after its last `/` or `=` is confidential.
         let secret = if secret.starts_with("http") {
             secret.rsplit(['/', '=']).next().unwrap()
         } else {

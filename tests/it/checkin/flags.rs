@@ -328,8 +328,7 @@ async fn sentences_for_staff_remain_until_they_are_replaced(app: App) {
     .await;
     reported(json!({ "status": "completed", "flags": [] }), &[]).await;
     assert_eq!(house.submit().await.data()["status"], "approved");
-    // If a flag is reported after the approval, the submission lists the flag, and its status stays
-    // the same.
+    // If a flag is reported after the approval, the submission lists the flag and stays approved.
     reported(
         json!({ "status": "completed", "flags": ["Late."] }),
         &["Late."],

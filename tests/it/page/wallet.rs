@@ -63,7 +63,8 @@ pub struct WalletAuthority {
 }
 
 impl WalletAuthority {
-    /// Creates the authority and writes its root certificate to `root.pem`.
+    /// Creates a root and an intermediate certificate authority. Writes the certificate of the root
+    /// to `root.pem`.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let authority = |name: &str| {

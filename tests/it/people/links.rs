@@ -31,7 +31,7 @@ async fn a_link_names_the_member_and_works_once(app: App) {
     );
     let (path, browser) = (path_of(&created), Browser::new(&app));
 
-    // Opening a link does not use it up, because mail programs prefetch links.
+    // Opening a sign-in link does not redeem its ticket, because mail programs prefetch links.
     for _ in 0..2 {
         let head = browser.send(browser.request(Method::HEAD, &path)).await;
         assert_eq!((head.status, head.body), (200, json!("")));

@@ -160,7 +160,8 @@ impl PatroniPair {
         signal("-KILL", &self.members[member].server());
     }
 
-    /// Sends `kill -9` to PostgreSQL and Patroni of a member, as if its machine had failed.
+    /// Sends `kill -9` to the PostgreSQL server and the Patroni process of a cluster member, as if
+    /// the member's machine had failed.
     pub fn lose_machine(&mut self, member: usize) {
         let member = &mut self.members[member];
         signal(
