@@ -88,8 +88,8 @@ async fn assigning_many_flats_takes_as_many_statements_as_a_few(app: App) {
     for how in ["/add", "", "/remove"] {
         let mut measured = Vec::new();
         for count in [200, 2_000] {
-            // Before each measurement, the first portal has all properties and the second portal
-            // has none.
+            // Before each measurement, all properties are assigned to the first portal and none to
+            // the second portal.
             api.post("/entity-scopes", body(&second, &[])).await.data();
             api.post("/entity-scopes", body(&first, &all)).await.data();
             let path = format!("/entity-scopes{how}");

@@ -1,5 +1,5 @@
-//! Functions for `super::manuals` and `super::precheckin`: create translated texts, and assign
-//! items to flats.
+//! Functions with which `super::manuals` and `super::precheckin` create translated texts, and
+//! assign manuals and steps to flats.
 
 use serde_json::{Value, json};
 

@@ -363,8 +363,8 @@ impl Shown {
     }
 }
 
-/// Requests every address as one member, and compares the responses with those of the REST
-/// interface.
+/// Requests every address of the console as one member, and compares the responses with those of
+/// the REST interface to the same member.
 async fn check(things: &mut Things<'_>, shown: &Shown, member: &mut MatrixMember) {
     let home = html(&member.browser.get("/console").await);
     let form = field(&home, "form");
