@@ -1,5 +1,5 @@
 //! Functions with which `super::manuals` and `super::precheckin` create translated texts, and
-//! assign manuals and steps to flats.
+//! assign manuals and steps to flats, districts, tags and portals.
 
 use serde_json::{Value, json};
 
