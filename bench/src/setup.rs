@@ -30,8 +30,8 @@ pub async fn organization(server: &Server) -> anyhow::Result<Client> {
     organization_at(server, ORGANIZATION).await
 }
 
-/// Does the same as [`organization`], for an organization with another path in the platform
-/// interface.
+/// Does the same as [`organization`]. `path` is the path of the new organization in the platform
+/// interface, in place of [`ORGANIZATION`].
 pub async fn organization_at(server: &Server, path: &str) -> anyhow::Result<Client> {
     let platform = platform(server)?;
     let organization = json!({ "name": "Casa Mar", "country": "ES", "languages": ["en", "es"] });

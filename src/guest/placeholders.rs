@@ -99,9 +99,10 @@ impl MissingPlaceholder {
 /// replaced by the password of the wireless network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextPlacement {
-    /// The description of a manual with the icon `wifi`. It may contain the password.
+    /// The description of a manual with the icon `wifi`. It may contain the password of the
+    /// wireless network.
     WifiManual,
-    /// Any other text. It must not contain the password.
+    /// Any other text. It must not contain the password of the wireless network.
     Elsewhere,
 }
 

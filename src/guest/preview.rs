@@ -96,11 +96,12 @@ store::statements! {
     "at": "2026-12-11T14:00:00.000Z",
 }))]
 struct CreatePreview {
-    /// Id of the portal to preview; another portal may serve the flat.
+    /// Id of the portal to preview. The preview shows this portal even if another portal serves
+    /// the property.
     id: Uuid,
-    /// Id of the reservation whose guest's page is shown, with the progress but without the data.
-    /// Needs `view_reservations` as well, and excludes `propertyId`. Null or left out: the page of
-    /// a made-up guest.
+    /// Id of the reservation whose guest's page is shown: with the guest's progress, but without
+    /// the guest's answers and personal data. Needs `view_reservations` as well, and excludes
+    /// `propertyId`. Null or left out: the page of a made-up guest.
     #[serde(default)]
     reservation_id: Option<Uuid>,
     /// Id of the property that a made-up guest stays in. Null or left out: the property of the

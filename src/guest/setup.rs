@@ -45,7 +45,7 @@ pub(super) struct GuestSetup {
     pub which: SetupScope,
     /// The steps that are assigned to the flat, in the order in which guests see them.
     pub steps: Vec<Arc<Step>>,
-    /// The costs of these steps, by step; steps without costs are left out.
+    /// The costs of the steps in `steps`, by the step's id. Steps without costs are left out.
     pub costs: HashMap<Uuid, Cost>,
     /// All texts of the setup, except those of the manuals.
     pub texts: Texts,
@@ -86,7 +86,8 @@ pub(super) fn load_with_setup(
     load_setup_for(context, id, reservation, language)
 }
 
-/// Loads the stay and the setup of a reservation that is already read, like [`load_with_setup`].
+/// Does the same as [`load_with_setup`], for a reservation that the caller has already read from
+/// the database.
 pub(super) fn load_setup_for(
     context: &mut Context<'_, '_>,
     id: Uuid,

@@ -227,7 +227,7 @@ pub enum SourceRuleType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verifications {
-    /// The statuses. The guest's status must be one of them.
+    /// The verification statuses of guests who see the manual.
     pub verification_statuses: Vec<VerificationStatus>,
 }
 

@@ -27,9 +27,10 @@ pub(super) struct CodeRequest {
     pub(super) hash: Vec<u8>,
     /// The PKCE verifier. Its hash must be the challenge of the authorization request.
     pub(super) verifier: String,
-    /// The redirect address in the request for the exchange. Optional (OAuth 2.1, section 10.2).
+    /// The redirect address that the client repeats in this request. Optional (OAuth 2.1, section
+    /// 10.2).
     pub(super) redirect_uri: Option<String>,
-    /// The resource in the request for the exchange. Optional (RFC 8707, section 2.2).
+    /// The resource for which the client requests the tokens. Optional (RFC 8707, section 2.2).
     pub(super) resource: Option<Resource>,
 }
 

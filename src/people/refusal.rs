@@ -34,8 +34,8 @@ pub(super) enum SignInError {
     NoProviderSignIn(&'static str),
     /// The provider's token or claims are invalid. Contains the reason for the log.
     InvalidClaims(String),
-    /// The provider has not verified the mail address. Contains the missing or wrong claim for the
-    /// log.
+    /// The provider has not verified the mail address. The text names the claim that is missing or
+    /// wrong, for the log.
     UnverifiedAddress(String),
     /// No member has this mail address.
     NoMember,

@@ -1,5 +1,6 @@
-//! Tests of lists of manuals, their assignments, and who may see and change them (rules:
-//! manuals#order; assignments#entity-scopes; access#limited-callers).
+//! Tests of the lists of manuals, of the assignments of manuals, and of the callers who may see and
+//! change a manual and its assignments (rules: manuals#order; assignments#entity-scopes;
+//! access#limited-callers).
 
 use std::time::Duration;
 

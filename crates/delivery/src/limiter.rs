@@ -84,9 +84,10 @@ pub(super) struct Limiter(Arc<LimiterInner>);
 #[derive(Default)]
 struct LimiterInner {
     permits: Mutex<Permits>,
-    /// Signals that a permit is free in a group with waiting deliveries.
+    /// Signals that a permit is free in a [`Group`] with waiting deliveries.
     any_free: Notify,
-    /// Signals that several permits are free in a group with waiting deliveries.
+    /// Signals that several permits are free in a [`Group`] with waiting deliveries, so that the
+    /// dispatcher is woken at once.
     several_free: Notify,
 }
 

@@ -45,7 +45,8 @@ pub struct Subscription {
 /// The owner's decision whether a subscription may receive its event.
 #[derive(Debug)]
 pub enum Eligibility {
-    /// The subscription may receive its event. The list has the data of each delivery, in order.
+    /// The subscription may receive its event. The list has the data for each of the subscription's
+    /// deliveries that are about to be sent, in the order in which the deliveries were passed.
     Granted(Vec<EventData>),
     /// The subscription may no longer receive its event, for this reason.
     Refused(DisabledReason),

@@ -573,7 +573,8 @@ impl DemoBuilder<'_> {
             .await
     }
 
-    /// Creates the texts of the questions. Returns the questions as the value of a step's field.
+    /// Creates the texts of the questions of a step. Returns the questions as the value of the
+    /// step's field `questions`.
     async fn questions(&self, questions: &[DemoQuestion]) -> Result<Value, String> {
         let mut values = Vec::new();
         for question in questions {

@@ -44,7 +44,8 @@ pub(super) const EXAMPLES: [(&str, usize); 8] = [
 ];
 
 /// Index of the reservation that the demo extends after the service has approved its pre-check-in.
-/// Its step with manual review needs a review only if an answer is flagged.
+/// The service approves it without staff: the stay has a step with manual review, but that step
+/// asks for a review only if the guest chooses a flagged answer.
 const EXTENDED: usize = 10;
 /// Number of nights of the extended reservation. A stay of this length gets a step that shorter
 /// stays do not get.

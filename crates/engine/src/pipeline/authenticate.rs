@@ -379,8 +379,9 @@ pub(super) fn identify_again(
     }
 }
 
-/// Loads a signed-in member again. A member sends no token. The code of sessions has already
-/// identified the member, and this function checks that the member still exists and is active.
+/// Loads the signed-in member who calls an operation from the database again. A member sends no
+/// token: the session has already identified the member. This function checks that the member still
+/// exists and is active.
 fn member_caller(
     tx: &mut Transaction<'_>,
     request: &Head,

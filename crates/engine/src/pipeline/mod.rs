@@ -358,7 +358,8 @@ async fn run_stages(
     answer(call, admitted, arguments).await
 }
 
-/// Answers a request with a file. The file is stored first, and deleted again if the request fails.
+/// Answers a request that uploads a file. The file is stored before the operation runs, and deleted
+/// again if the operation fails.
 async fn answer_with_file(
     call: &Arc<Call>,
     file: &TakesFile,
