@@ -65,8 +65,8 @@ pub enum StepProvider {
     Service,
     /// This service or an e-signature provider. The step's agreement decides which of them.
     ServiceOrSignatureProvider,
-    /// A system of another provider than the two below, such as a payment provider. If the system
-    /// reports a failure, the guest must act.
+    /// The system of a provider that checks neither identity nor background, such as a payment
+    /// provider. If the system reports a failure, the guest must act.
     AnotherSystem,
     /// A provider of identity checks. After a failure, the submission is flagged, or the guest is
     /// asked to repeat the check.
@@ -83,8 +83,8 @@ pub enum ReviewRule {
     Never,
     /// Each submission is flagged.
     Always,
-    /// The answers to questions decide: a flagged option flags the submission. If no option of the
-    /// step is flagged, every answer flags it.
+    /// The submission is flagged if the guest has chosen an option that the step marks as flagged.
+    /// If the step marks no option, every answer flags the submission.
     Questions,
 }
 

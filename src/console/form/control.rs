@@ -93,7 +93,8 @@ pub struct Control {
 pub struct Conflict {
     /// The value that the other member saved, in words.
     pub their_version: String,
-    /// Whether the signed-in member has chosen the other member's value.
+    /// Whether the signed-in member has chosen the value that the other member saved, instead of
+    /// the member's own typed value.
     pub is_theirs: bool,
 }
 

@@ -11,8 +11,8 @@
 //! - An object sends each of its fields with a name that begins with the object's name, such as
 //!   `a.b`.
 //! - A list of objects sends the fields of each row. Their names contain the number of the row,
-//!   such as `a.0.b`. For a row to remove, it also sends `a.0.remove`. A field with one rule per
-//!   name sends the same.
+//!   such as `a.0.b`. For a row to remove, it also sends `a.0.remove`. A field whose value maps
+//!   names to rules, such as `guestFieldRules`, sends the same: one row for each rule.
 //!
 //! If the read operation omits a field, the form cannot show its value. If such a field is sent
 //! empty, the stored value does not change. `a.clear` deletes the value.
@@ -344,8 +344,9 @@ pub fn subject(specs: &[FieldSpec], row: &str, fields: &ConsoleFields) -> String
     text(about.as_ref())
 }
 
-/// Returns the rows of a list of rules. Each has its number, and the name of what its rule applies
-/// to. The name may be empty.
+/// Returns the rows of a list of rules, each with its number and the text of its field
+/// [`RULE_NAME_FIELD`]: the name of the thing that the rule applies to, such as a guest field. The
+/// text may be empty.
 pub fn subjects(specs: &[FieldSpec], name: &str, fields: &ConsoleFields) -> Vec<(usize, String)> {
     objects(specs, name, fields)
         .into_iter()

@@ -16,17 +16,17 @@ pub struct Layout {
     pub omitted: &'static [&'static str],
     /// Fields that contain a Markdown text. The form shows a preview of the text.
     pub markdown: &'static [&'static str],
-    /// The names that the console has labels for, for each field that uses such names. The field is
-    /// a list of texts, of which these are the known ones, or it has one rule for each name.
+    /// The names for which the console has labels, by the form field that uses them. The value of
+    /// that field is a list of texts, which may contain these names and others, or it maps such
+    /// names to rules.
     pub names: &'static [(&'static str, &'static [&'static str])],
-    /// Fields with one rule per name, such as one rule for each guest field. The response of the
-    /// read operation has neither the rules nor the list of their names. The form can show the
+    /// The fields whose value maps names to rules, such as `guestFieldRules`. The response of the
+    /// read operation has neither the rules nor the list of their names. The form can show these
     /// fields only if another operation returned their values.
     pub rules: &'static [RuleLayout],
 }
 
-/// The layout of a field whose value has one rule for each name, such as one rule for each guest
-/// field.
+/// The layout of a field whose value maps names to rules, such as `guestFieldRules`.
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,

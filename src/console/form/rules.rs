@@ -1,6 +1,6 @@
-//! Fields with one rule per name. For example, `guestFieldRules` has one rule for each guest field,
-//! such as "required of guests over 18". This module suggests the names, and finds faults that the
-//! operation cannot find.
+//! Form fields whose value maps names to rules. For example, `guestFieldRules` maps the name of a
+//! guest field to a rule such as "required of guests over 18". This module suggests the names, and
+//! finds faults that the operation cannot find.
 
 use std::collections::HashSet;
 
@@ -43,8 +43,9 @@ pub fn suggested(
     known.chain(others).collect()
 }
 
-/// Returns two kinds of faults: two rules for one name, and a rule without a name. The operation
-/// cannot find these faults, because its input has exactly one rule for each name.
+/// Returns the faults in form fields whose value maps names to rules, such as `guestFieldRules`:
+/// two rows of the form with the same name, and a row without a name. The operation cannot find
+/// these faults, because its input is an object, in which each name occurs once.
 pub fn faults(
     request: &ConsoleRequest,
     specs: &[FieldSpec],

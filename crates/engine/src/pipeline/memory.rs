@@ -348,8 +348,8 @@ impl CachedAnswer {
 }
 
 impl PresentedCredential<&str, &str> {
-    /// Returns the cache key of a credential. It includes the kind, so a bearer token never equals
-    /// a link's token.
+    /// Returns the cache key of a credential. The key depends on the kind of the credential, so a
+    /// bearer token and the token of a guest's link never have the same key.
     fn digest(self) -> [u8; 32] {
         let (kind, token) = match self {
             Self::Bearer(token) => (b'b', token),
