@@ -44,9 +44,9 @@ store::statements! {
     /// Selects those of the given stays whose carts are still due.
     DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1
         and reservation_id = any(?2) and due_at <= ?3";
-    /// Selects carts whose due time is after `?1`, the latest first. The caller passes the latest
-    /// due time that a correct clock could have written, so a later one was written while the clock
-    /// was ahead.
+    /// Selects carts whose due time is after a timestamp, the latest first. The caller passes the
+    /// latest due time that a correct clock can have written, so the clock was ahead when these due
+    /// times were written.
     LATE = "select organization_id, reservation_id from guest_cart where due_at > ?1
         order by due_at desc limit ?2";
     /// Sets the due time of a cart to a timestamp, if the stored due time is after that timestamp.

@@ -90,7 +90,8 @@ pub struct StepView {
     /// amount is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_cents: Option<Option<u64>>,
-    /// Progress that the system that carries the step out reported; absent without a report.
+    /// Progress of the step, as another system that carries it out has reported; absent without a
+    /// report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
     /// For `document_upload` and `identity_check`, the files that the guest uploaded, oldest first.

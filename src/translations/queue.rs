@@ -82,9 +82,9 @@ store::statements! {
     /// ticket.
     JOB = "select replaces_hand_written from translation_job
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4";
-    /// Selects jobs that become due after `?1`, the latest first. The caller passes the latest due
-    /// time that a correct clock could have written, so a later one was written while the clock was
-    /// ahead.
+    /// Selects jobs that become due after a timestamp, the latest first. The caller passes the
+    /// latest time that a correct clock can have written, so the clock was ahead when these due
+    /// times were written.
     LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";
     /// Makes the jobs that `LATE` selects due at the timestamp that was given to `LATE`.
@@ -95,9 +95,8 @@ store::statements! {
         "next_attempt_at",
         "?3"
     );
-    /// Selects jobs whose lease ends after `?1`, the latest first. The caller passes the latest end
-    /// that a correct clock could have written, so a later end was written while the clock was
-    /// ahead.
+    /// Selects jobs whose lease ends after a timestamp, the latest first. The timestamp is that of
+    /// `LATE`, so the clock was ahead when these leases were written.
     LONG_LEASES = "select organization_id, translation_id from translation_job
         where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";

@@ -164,7 +164,8 @@ pub(crate) trait TextRules: Send + Sync {
         false
     }
 
-    /// Returns the resources in `things` that a limited caller can see.
+    /// Returns the resources in `things` that a limited caller can see. By default, these are all
+    /// resources in `things`.
     fn visible(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }

@@ -639,8 +639,8 @@ async fn every_address_redirects_visitors_to_the_sign_in(app: App) {
     for address in addresses() {
         for at in things.at(&address) {
             let request = nobody.request(address.method.clone(), &at);
-            // A POST from another site is redirected, too. The console does not save its form for
-            // the time after the sign-in.
+            // A POST from another site is redirected to the sign-in page, too. The console does not
+            // keep the typed values of such a POST.
             let typed = form_urlencoded::Serializer::new(String::new())
                 .extend_pairs(TYPED)
                 .finish();

@@ -218,7 +218,8 @@ impl Victim {
         }
     }
 
-    /// Sends a request again until the response is no longer temporary.
+    /// Sends a request again until it gets a response that does not ask the client to try again
+    /// later.
     async fn final_response<F: Future<Output = anyhow::Result<CallResponse>>>(
         &self,
         request: impl Fn() -> F,

@@ -313,8 +313,8 @@ pub struct Operation {
     pub audits: Option<Audits>,
     /// The secret in the answer that is shown once; `None` if there is none.
     pub shows_once: Option<ShownOnce>,
-    /// Returns whether the service offers the tool, given the extensions that it has. `None` means
-    /// that the service always offers the tool.
+    /// Returns whether the service offers the operation as a tool, which depends on the extensions
+    /// of the application state. `None` means that the service always offers the operation.
     pub is_offered: Option<fn(&AppState) -> bool>,
     /// Rules for the input that its schema cannot express; `None` if there are none.
     pub rules: Option<Box<Rules>>,

@@ -164,7 +164,8 @@ fn prepare<'c>(
     Ok((owner, uploads, body, boundary))
 }
 
-/// Reads a body part by part, and collects its fields and issues.
+/// Reads the parts of a multipart body one after another, and collects the fields and the issues of
+/// the body.
 struct BodyReader<'r> {
     files: &'r Files,
     takes: &'r TakesFile,
