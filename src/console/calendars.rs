@@ -379,7 +379,8 @@ fn decide(request: &ConsoleRequest) -> ScreenResponse<'_> {
         let found = records
             .into_iter()
             .find(|record| record.get("id").and_then(Value::as_str) == Some(sent));
-        // Another member has decided in the meantime, so the entry no longer waits for a decision.
+        // Another member has confirmed or refused the reservation in the meantime, so the
+        // reservation no longer waits for a decision.
         let Some(mut data) = found else {
             return Ok(reply::redirect_with_confirmation(
                 request,

@@ -518,7 +518,8 @@ async fn the_first_state_of_a_device_fires_no_event(app: App) {
         NO_EVENT
     );
     assert_eq!(house.after(DELAY).await, NOTHING);
-    // The device was offline when it was first synced, so its return fires an event.
+    // The device was offline when it was first synced. So its return fires `device.reconnected`,
+    // once it has stayed online for the full delay.
     assert_eq!(
         house.put("device", offline, house.device(true)).await,
         NO_EVENT

@@ -14,9 +14,9 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tower::Service;
 
-/// The marks of one connection to a receiver ([`State`]): whether the receiver has answered on it,
-/// whether bytes have arrived since the last send, and whether it uses HTTP/2. Clones share the
-/// same marks.
+/// The marks of one connection to a receiver ([`State`]): whether the receiver has answered a
+/// request on the connection, whether bytes have arrived since the last send, and whether the
+/// connection uses HTTP/2. Clones share the same marks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ConnectionMarks(Arc<State>);
 
@@ -39,7 +39,8 @@ impl ConnectionMarks {
     }
 
     /// Returns whether an earlier request on this connection was answered, and no byte of the
-    /// response to the last request has arrived.
+    /// response to the last request has arrived. Over HTTP/2, ignores the arrived bytes, because
+    /// they may come from another stream.
     pub(super) fn is_reused_and_silent(&self) -> bool {
         let is_set = |mark: &AtomicBool| mark.load(Ordering::Relaxed);
         is_set(&self.0.has_answered) && (is_set(&self.0.is_http2) || !is_set(&self.0.has_received))

@@ -16,7 +16,7 @@ const MAX_LOOKUPS: usize = 128;
 /// Maximum number of simultaneous lookups for one organization.
 const MAX_LOOKUPS_PER_ORGANIZATION: usize = 16;
 
-/// Where the addresses of host names come from.
+/// The source of the IP addresses of host names.
 #[derive(Debug, Clone, Default)]
 pub enum Names {
     /// The system's resolver.

@@ -49,7 +49,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Targets {
-    /// Creates a guard that permits public addresses and the private ranges in `allowed`.
+    /// Permits all public addresses, and the private ranges in `allowed`, as webhook targets.
     #[must_use]
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Targets {
         }
     }
 
-    /// Sets where the guard gets the addresses of host names.
+    /// Sets the resolver that returns the IP addresses of the host names in webhook URLs.
     #[must_use]
     pub fn with_names(self, names: Names) -> Self {
         Self { names, ..self }

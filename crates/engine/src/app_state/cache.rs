@@ -63,7 +63,8 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// Returns the value of a key, or `None` unless the value was stored under this revision.
+    /// Returns the value of a key, if the value was stored under this revision. Returns `None` if
+    /// the cache has no value, or a value of another revision.
     pub(crate) fn get<V: Cacheable>(
         &self,
         organization: Uuid,

@@ -44,8 +44,8 @@ type Written = (Success, BTreeSet<WakeSignal>);
 pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Success> {
     let service = &call.service;
     let (caller, key, arguments, input) = validated.into_parts();
-    // The key is locked until the outcome is known. The guard is dropped in every case, also after
-    // a panic.
+    // The idempotency key is locked until the outcome of the write is known. The guard is dropped
+    // in every case, also after a panic.
     let key_guard = key
         .as_ref()
         .map(|key| service.in_flight.hold(key))
