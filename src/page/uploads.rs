@@ -38,7 +38,7 @@ pub struct UploadedFile<'v> {
     /// The address of the uploaded image; `None` if the file is of a type that browsers cannot
     /// show.
     pub thumbnail: Option<String>,
-    /// The address that removes the file, and the label of the button that sends a form to it.
+    /// The address of the form that removes the file, and the label of the button of this form.
     pub remove: Option<(String, String)>,
 }
 

@@ -216,8 +216,8 @@ pub(super) async fn set_up_organization(
     service.store.write(make).await
 }
 
-/// Redeems a set-up ticket: deletes all set-up tickets. Returns an error if the redeemed ticket is
-/// invalid or expired, or if an organization exists.
+/// Redeems a set-up ticket. Deletes all set-up tickets, because the set-up happens only once.
+/// Returns an error if the redeemed ticket is unknown or expired, or if an organization exists.
 fn use_ticket(tx: &mut Transaction<'_>, hashed: &[u8], now: Timestamp) -> Result<(), SignInError> {
     let mut is_valid = false;
     for row in tx.rows(&BURN, &[])? {

@@ -155,7 +155,8 @@ pub(super) struct SyncBatch {
     referring_settings: HashMap<(RecordKind, Uuid), Vec<(String, Uuid)>>,
     /// The parsed properties, by their id.
     properties: HashMap<Uuid, Option<Property>>,
-    /// Whether a record with an issue makes the whole request fail, or is only skipped itself.
+    /// Whether a record with an issue makes the whole request fail, or whether the batch skips only
+    /// that record.
     on_invalid: OnInvalid,
     /// The issues of the request. If there is an issue, the batch must not be written.
     pub(super) issues: Vec<Issue>,

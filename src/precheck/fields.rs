@@ -123,7 +123,8 @@ pub struct RequestedRuleFields {
 }
 
 /// Returns an issue for each rule across several fields that a step breaks. `step` is the stored
-/// step with the fields of the request. `base` is the path of the fields in the body.
+/// step, into which the fields of the request are merged. `base` is the path of these fields in the
+/// body.
 #[must_use]
 pub fn issues(step: &Step, sent: RequestedRuleFields, base: &[&str]) -> Vec<Issue> {
     let rules = &step.targeting;

@@ -121,7 +121,8 @@ impl GuestPart {
 }
 
 impl GuestFieldRule {
-    /// Returns whether the rule can require its field of a guest with this role in the booking.
+    /// Returns whether the rule can make its field required for a guest with this role in the
+    /// booking: the guest who booked, or another guest.
     fn is_about(&self, part: GuestPart) -> bool {
         self.only.is_none_or(|only| only == part)
     }

@@ -45,8 +45,8 @@ async fn read(app: &App, path: &str, accept: &str) -> (String, String) {
     (kind, response.text().await.unwrap())
 }
 
-/// Returns the values of an attribute in an HTML page. `attribute` is its beginning, such as
-/// `href="`.
+/// Returns the values of an attribute in an HTML page. `attribute` is the name of the attribute
+/// with the characters before the value, such as `href="`.
 fn values<'p>(page: &'p str, attribute: &str) -> Vec<&'p str> {
     let parts = page.split(attribute).skip(1);
     parts.filter_map(|rest| rest.split('"').next()).collect()

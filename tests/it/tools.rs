@@ -901,7 +901,8 @@ fn tool_hints_match_the_effects_of_operations() {
     }
 }
 
-/// Some assistants refuse a tool whose schema contains an array of types.
+/// Some assistants refuse a tool whose schema contains an array of types, such as
+/// `["string", "null"]`.
 #[test]
 fn tool_schemas_have_no_array_of_types() {
     fn has_array_of_types(schema: &Value) -> bool {

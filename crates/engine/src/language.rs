@@ -99,8 +99,8 @@ impl Tag {
 pub enum Fit {
     /// The requested tag itself.
     Exact,
-    /// The requested tag in canonical form (0), or one of its parents, with the number of steps to
-    /// that parent.
+    /// The requested tag in canonical form, or one of its parents. The number is that of the steps
+    /// to the parent; 0 for the tag itself.
     Parent(usize),
     /// A version for the default region of the requested language, in the same script.
     DefaultRegion,

@@ -1,4 +1,5 @@
-//! Tests of a pre-check-in from the first answer to the approval, and of the platform's view of it.
+//! Tests of a pre-check-in from the first answer to the approval, and of the data about the
+//! pre-check-in that the platform reads.
 
 use reqwest::Method;
 use serde_json::{Value, json};

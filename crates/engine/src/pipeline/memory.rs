@@ -57,7 +57,7 @@ pub struct Memory {
     refusals: AtomicU64,
 }
 
-/// Statistics of the response cache since the process started, and its size.
+/// Statistics of the response cache since the process started, and the current size of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStatistics {
     /// Number of responses that were sent from the cache.

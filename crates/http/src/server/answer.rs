@@ -234,7 +234,8 @@ struct Sending {
     _client_request: Option<CountedRequest>,
     /// The number of chunks that are not yet written to the connection.
     pending_chunks: AtomicUsize,
-    /// Wakes the body when the last chunk is written to the connection.
+    /// Wakes the task that polls the response body, when the last chunk of the body is written to
+    /// the connection.
     body_waker: AtomicWaker,
 }
 
