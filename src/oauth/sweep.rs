@@ -29,9 +29,9 @@ store::statements! {
     /// Deletes a batch of an organization's expired access tokens.
     REMOVE_ACCESS_TOKENS = engine::some_old!("access_token", "id", "expires_at", " indexed by \
         sqlite_autoindex_access_token_1");
-    /// Writes `?1` as the start of the idle period, for the clients with the ids `?2`. When the
-    /// idle period of a client is over, the sweep deletes the client if it has no grant and no
-    /// token. Clients that the platform created have no idle period.
+    /// Restarts the idle period of the clients with the ids `?2`: sets its start to the timestamp
+    /// `?1`. When the idle period of a client is over, the sweep deletes the client if it has no
+    /// grant and no token. Clients that the platform created have no idle period.
     NOTE_END = "update oauth_app set idle_since = ?1 where idle_since is not null and id = any(?2)";
     /// Selects and locks clients whose idle period began at `?1` or earlier. Until the transaction
     /// ends, the lock prevents a member from granting such a client access.

@@ -79,8 +79,8 @@ store::statements! {
         order by leased_until desc limit ?2";
     /// Ends the leases of the deliveries that `LEASED_LONG` returned.
     END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
-    /// Deliveries with ids between `?1` and `?2`. Ids sort by creation time, so a range of ids is a
-    /// range of creation times.
+    /// Selects deliveries with ids between `?1` and `?2`. Ids sort by creation time, so a range of
+    /// ids is a range of creation times.
     OLD = "select organization_id, id from webhook_delivery where id > ?1 and id < ?2 order by id
         limit ?3";
     /// Removes deliveries that `OLD` returned: those that have ended, and pending ones whose id is

@@ -10,10 +10,11 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::values;
 
-/// The SQL that removes old rows of an organization. Its parameters are the organization, the keys
-/// of the rows, and a time: a row is old if its time is not later. Skips rows that another
-/// transaction has locked; the next sweep tries them again. The last argument of the macro chooses
-/// an index, for tables where SQLite would otherwise scan all rows of the organization.
+/// Returns the SQL that deletes old rows of an organization. The parameters of the SQL are the
+/// organization, the keys of the rows, and a timestamp. A row is old if the timestamp in its column
+/// `$moment` is the same or earlier. The SQL skips rows that another transaction has locked; the
+/// next sweep tries them again. The last argument of the macro chooses an index, for tables where
+/// SQLite would otherwise scan all rows of the organization.
 #[macro_export]
 macro_rules! some_old {
     ($table:literal, $key:literal, $moment:literal) => {
