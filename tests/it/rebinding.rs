@@ -16,7 +16,9 @@ use crate::support::{Api, ApiResponse, App};
 /// A public IP address. The tests send nothing to it.
 const PUBLIC: &str = "93.184.215.14";
 
-/// Lists of IP addresses. Each list contains at least one private address.
+/// The IP addresses of host names that the service must refuse as webhook targets, a list for each
+/// host name. Each list contains at least one address that no webhook target may have by default,
+/// such as a private or a multicast address.
 const HOSTILE: [&[&str]; 20] = [
     &["127.0.0.1"],
     &["10.0.0.8"],
