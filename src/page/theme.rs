@@ -192,11 +192,11 @@ struct Palette {
     ground: Rgb,
     /// Background of a section.
     card: Rgb,
-    /// Text on the page and in sections.
+    /// Colour of text on the page and in sections.
     text: Rgb,
-    /// Less important text on the page and in sections.
+    /// Colour of less important text on the page and in sections.
     quiet: Rgb,
-    /// Borders of fields and sections.
+    /// Colour of the borders of fields and sections.
     edge: Rgb,
     /// Background of the page's head and of the page's main buttons.
     brand: Rgb,

@@ -85,8 +85,9 @@ impl Referrer {
 }
 
 impl Policy {
-    /// Returns a policy in which `loads` are the directives about sources. Forms may only target
-    /// this service.
+    /// Returns a policy for a page. `loads` contains the directives of the content security policy
+    /// that permit sources, such as `img-src 'self'`. The page's forms may only be sent to this
+    /// service.
     #[must_use]
     pub fn new(loads: impl Into<String>, referrer: Referrer) -> Self {
         Self {
