@@ -344,7 +344,7 @@ impl Store {
     }
 
     /// Does the same as [`Store::max_work`], but leaves out transactions without a share, which are
-    /// mostly background work. Each method resets only its own maxima.
+    /// mostly background work. Each of the two methods resets only the maxima that it returns.
     #[expect(
         clippy::must_use_candidate,
         reason = "a caller may only want to reset the maxima"

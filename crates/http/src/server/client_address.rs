@@ -144,7 +144,8 @@ mod tests {
             ("::ffff:203.0.113.7", "203.0.113.7"),
             // All addresses are proxies, so the first of them is the client.
             ("10.9.9.9, 10.1.1.1", "10.9.9.9"),
-            // An entry that is not an address ends the search at the proxy that wrote it.
+            // The service reads the entries from the last to the first. It stops at an entry that
+            // is no IP address, and takes the proxy that wrote this entry as the client.
             ("203.0.113.7, unknown", "10.0.0.1"),
             ("203.0.113.7, unknown, 10.1.1.1", "10.1.1.1"),
             ("", "10.0.0.1"),

@@ -6,8 +6,8 @@ use strum::VariantArray;
 use engine::access::Permission;
 use engine::operation::{Needs, Operation, Surface};
 
-/// Returns the schemes of an interface. The guest interface has none, because its token is in the
-/// path.
+/// Returns the OpenAPI security schemes of an interface. The guest interface has no scheme, because
+/// its token is in the path.
 pub(super) fn schemes(surface: Surface, public_url: &str) -> Option<Value> {
     match surface {
         Surface::Public => Some(json!({
