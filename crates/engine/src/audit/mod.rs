@@ -154,8 +154,8 @@ pub struct AuditedObject {
     pub shown: AuditFields,
     /// Secret fields. The entry contains the names of the changed fields, but never their values.
     pub withheld: AuditFields,
-    /// Unordered lists. The [`ObjectReader`] may load only the items that the operation adds or
-    /// removes. The entry records these items.
+    /// Fields that are unordered lists. The audit entry records the items that the operation adds
+    /// or removes. The [`ObjectReader`] may load only these items.
     pub sets: AuditFields,
 }
 
