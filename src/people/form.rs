@@ -17,7 +17,8 @@ pub(crate) fn derive_token(secret: &str, purpose: &str) -> String {
     URL_SAFE_NO_PAD.encode(mac(secret, purpose).finalize().into_bytes())
 }
 
-/// Returns whether a text is the token of a secret for a purpose. Compares in constant time.
+/// Returns whether `token` is the token that [`derive_token`] derives from this secret for this
+/// purpose. Compares in constant time.
 pub(super) fn is_derived_token(token: &str, secret: &str, purpose: &str) -> bool {
     URL_SAFE_NO_PAD
         .decode(token)

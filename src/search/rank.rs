@@ -289,8 +289,8 @@ impl BestHits {
         }
     }
 
-    /// Returns the query with which names of a type are compared: without the words that hint at
-    /// this type.
+    /// Returns the words of the search query that are compared with the names of objects of a type.
+    /// These are all words but those that hint at this type.
     #[must_use]
     pub fn query_for(&self, found_type: FoundType) -> &Query {
         self.hinted

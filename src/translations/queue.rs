@@ -138,7 +138,8 @@ pub(super) struct TranslationClaim {
     until: Timestamp,
 }
 
-/// The result of a job, and its label in the metrics.
+/// The result of a translation job. The metrics use the name of the variant, in snake case, as the
+/// label of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum JobOutcome {

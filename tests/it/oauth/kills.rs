@@ -20,7 +20,7 @@ use crate::support::{ApiResponse, App, http_client, new_id};
 
 /// Flag with the public URL of every node.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";
-/// Number of exchanges during which a node is killed.
+/// Number of exchanges of an authorization code. During each exchange, a node is killed.
 const KILLS: u32 = 20;
 
 /// A database on which nodes start and stop, and a browser with a signed-in member.
