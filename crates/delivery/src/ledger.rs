@@ -95,12 +95,12 @@ store::statements! {
             and next_attempt_at <= ?2 and leased_until is null for update skip locked)
         update webhook_delivery set leased_until = ?3 where organization_id = ?1
         and id in (select id from free) returning id";
-    /// The earliest due time after `?1` among pending deliveries without a lease.
+    /// Selects the earliest due time after `?1` among pending deliveries without a lease.
     NEXT = "select next_attempt_at from webhook_delivery
         where status = 'pending' and leased_until is null and next_attempt_at > ?1
         order by next_attempt_at limit 1";
-    /// The time at which the next lease expires. Deliveries of a node that crashed can be claimed
-    /// again when their leases expire.
+    /// Selects the first time after `?1` at which a lease expires. Deliveries that a crashed node
+    /// claimed can be claimed again when their leases expire.
     NEXT_LEASE = "select leased_until from webhook_delivery where leased_until is not null
         and leased_until > ?1 order by leased_until limit 1";
     /// Locks a subscription against other transactions that record its deliveries or mark it as

@@ -208,7 +208,8 @@ struct Files {
     checked_at_micros: AtomicU64,
 }
 
-/// How long a successful check of the files stays valid for reads, in microseconds.
+/// How long a read relies on the last successful check that the database file and its write-ahead
+/// log were neither deleted nor replaced, in microseconds.
 const CHECK_VALIDITY_MICROS: u64 = 1_000;
 
 /// Device and inode of a file.

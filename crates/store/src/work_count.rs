@@ -54,8 +54,8 @@ struct Maxima {
 }
 
 impl MaxWork {
-    /// Wraps work so that, when the work has ended, each number of its [`WorkCount`] raises the
-    /// maximum of this number if it is greater.
+    /// Returns `work` with an additional last step: each number of the work's [`WorkCount`] that is
+    /// greater than the recorded maximum replaces that maximum.
     pub(crate) fn of<T, E>(
         self: &Arc<Self>,
         share: Share,
