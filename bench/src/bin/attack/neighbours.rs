@@ -23,8 +23,8 @@ const PORTALS: &str = "/api/v1/portals";
 const REFUSED_CLIENTS: usize = 6;
 /// Length of each refused body, in bytes.
 const BODY_LENGTH: usize = 590_000;
-/// Number of manuals in the costly list: the list of manuals, which is costly to read because each
-/// manual has the maximum length.
+/// Number of manuals in the costly list. This is the neighbour's list of manuals. It is costly to
+/// read because the texts of each manual have the maximum length.
 const HEAVY_MANUALS: usize = 300;
 /// Number of clients that read the costly list at the same time.
 const READERS: usize = 20;
@@ -35,7 +35,8 @@ const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
 const PROPERTIES: usize = 20_000;
 /// Number of clients that reassign the properties at the same time.
 const MOVERS: usize = 4;
-/// Number of clients that send messages in the name of one guest.
+/// Number of clients that act as the guest of one stay. A quarter of them read the guest's messages,
+/// and the others send messages.
 const GUESTS: usize = 16;
 /// Maximum number of messages of a stay.
 const MAX_MESSAGES: usize = 200;
