@@ -66,7 +66,8 @@ impl Default for AnonymousLimits {
     }
 }
 
-/// Returns whether the rate limit allows the console to read a form without a session.
+/// Returns whether the console may read a form that is sent without a session. The number of such
+/// forms from one IP address is limited ([`AnonymousLimits`]).
 fn is_let_in(service: &Service, parts: &http::request::Parts) -> bool {
     let limits = service.app_state.extension::<AnonymousLimits>();
     let peer = parts.extensions.get::<Peer>();

@@ -18,9 +18,9 @@ use super::page_stay::PageStay;
 use crate::guest::StepView;
 use crate::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
 
-/// Returns the faults that the operation would find in typed details of guests, such as an invalid
-/// e-mail address. The page calls this function after it has refused a form with missing values
-/// itself, without calling the operation.
+/// Returns the faults that the operation which saves the step would find in typed details of
+/// guests, such as an invalid e-mail address. The page calls this function after it has refused a
+/// form with missing values itself, without calling that operation.
 #[must_use]
 pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> Vec<FieldFault> {
     let is_other = match GuestPart::asked_in(step.step_type) {

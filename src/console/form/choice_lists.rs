@@ -68,7 +68,8 @@ pub struct NameSearchResults {
     /// The rows that match a typed name, for each name that does not identify exactly one row. The
     /// key is the name of the field.
     pub found: HashMap<String, Vec<Row>>,
-    /// The path of each field whose names have a problem, and the error message.
+    /// An entry for each typed name that identifies no row or several rows: the path of the field
+    /// with the name, and the error message.
     pub problems: Vec<(Vec<String>, String)>,
 }
 
@@ -111,7 +112,8 @@ impl ChoiceLists {
         self.short.get(list).map(Vec::as_slice)
     }
 
-    /// Returns the selected rows and the search results of a field with a long list.
+    /// Returns the selected rows and the search results of a field with a long list. Returns `None`
+    /// for any other field.
     pub fn long(&self, field: &str) -> Option<&[Row]> {
         self.long.get(field).map(Vec::as_slice)
     }

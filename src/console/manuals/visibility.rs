@@ -115,7 +115,8 @@ fn updated_at(stored: &StoredResource) -> String {
         .to_owned()
 }
 
-/// The messages and the versions of other members that the page shows in addition to the form.
+/// The data that the page shows in addition to the form: messages, and the rules that another
+/// member has saved since the form was opened.
 #[derive(Default)]
 struct VisibilityExtras {
     status: u16,
