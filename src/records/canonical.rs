@@ -51,7 +51,7 @@ pub(crate) fn canonicalize(kind: RecordKind, data: &mut Object) -> Vec<Canonical
     notes
 }
 
-/// Returns whether a field is one that the service sets and a request cannot.
+/// Returns whether only the service sets this field, so that no request can set it.
 pub(crate) fn is_service_field(field: &str) -> bool {
     SET_BY_THE_SERVICE.contains(&field)
 }

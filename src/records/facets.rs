@@ -209,8 +209,10 @@ fn escape(text: &str, pattern: &mut String) {
     }
 }
 
-/// Builds the lookup key of a record: its references, each between two blanks, so that a pattern
-/// can match the beginning of a reference. Returns `None` for a record without references.
+/// Builds the lookup key of a record: the values by which a search finds the record besides its
+/// name, such as booking codes and the guest's phone number. Each value is between two blanks, so
+/// that a pattern can match the beginning of a value. Returns `None` for a record without such
+/// values.
 fn lookup_key(references: impl Iterator<Item = String>) -> Option<String> {
     let mut key = String::from(" ");
     for reference in references {

@@ -88,9 +88,9 @@ pub(crate) enum Dependents {
     Flat,
     /// The assignments to a group or a tag.
     Assignments,
-    /// The guest link, the answers, the submission and the charges of a stay.
+    /// For a reservation: the guest link, the answers, the submission and the charges of its stay.
     Stay,
-    /// The brandings that are served on a domain.
+    /// For a custom URL: the brandings that link the custom URL.
     Brandings,
     None,
 }
