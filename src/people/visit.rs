@@ -35,7 +35,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// with another purpose is not accepted in a form.
 const FORM: &str = "form";
 
-/// A request for a page for members, without its body.
+/// A request for one of this service's own pages for members, such as the sign-in page. The body of
+/// the request is not included.
 pub(super) struct SignInRequest {
     pub(super) service: Arc<Service>,
     pub(super) request_id: Uuid,
@@ -65,7 +66,7 @@ impl FormSecret {
 }
 
 impl SignInRequest {
-    /// Splits an HTTP request into its parameters and its body.
+    /// Splits an HTTP request into a [`SignInRequest`] and the body, which is not read yet.
     pub(super) fn of(service: Arc<Service>, request: HttpRequest) -> (Self, Body) {
         let (parts, body) = request.into_parts();
         let (request_id, query) = (request_id(&parts), query(&parts));

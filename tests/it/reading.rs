@@ -574,7 +574,8 @@ async fn manuals_need_a_property_but_no_portal(app: App) {
     );
 }
 
-// Tests of the times at which a guest can read a manual, and of the explanations of the service.
+// Tests of the times at which a guest can read a manual, and of the service's explanations why a
+// guest sees a manual or does not see it.
 on_both!(a_manual_reaches_a_stay_through_its_assignments);
 async fn a_manual_reaches_a_stay_through_its_assignments(app: App) {
     let house = House::build(&app).await;

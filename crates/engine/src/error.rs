@@ -448,7 +448,8 @@ impl Error {
     }
 }
 
-/// Collects the paths of all texts in a body that equal this id. Case is ignored.
+/// Adds to `paths` the path of each text below `value` that equals `id`, ignoring case. `path` is
+/// the path of `value` in the body of the request.
 fn paths_of(
     value: &Value,
     id: &str,

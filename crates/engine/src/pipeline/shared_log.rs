@@ -130,8 +130,8 @@ impl SharedLog {
             match self.connect().await {
                 Ok(connection) => {
                     if !was_up {
-                        // This message has the same level as the message about the loss, so that a
-                        // log filter passes both or neither.
+                        // This message has the same level as the message about the lost connection,
+                        // so that a log filter passes both or neither.
                         tracing::warn!(
                             "Redis answers again; this node shares rate limits with the others"
                         );

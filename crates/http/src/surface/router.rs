@@ -141,7 +141,8 @@ pub fn router(
         .method_not_allowed_fallback(
             move |request| async move { wrong_method(app, request).await },
         );
-    // Without allowed origins, a preflight request gets 404 like any unknown method.
+    // If no origin is allowed, a preflight request (OPTIONS) gets 404, like a request with any
+    // other method that the path does not accept.
     let routes = if origins.is_empty() {
         routes
     } else {
