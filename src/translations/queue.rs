@@ -82,9 +82,9 @@ store::statements! {
     /// ticket.
     JOB = "select replaces_hand_written from translation_job
         where organization_id = ?1 and translation_id = ?2 and language = ?3 and ticket = ?4";
-    /// Selects jobs that become due after a timestamp, the latest first. The caller passes the
-    /// latest time that a correct clock can have written, so the clock was ahead when these due
-    /// times were written.
+    /// Selects jobs that become due after the timestamp `?1`, the latest due time first. `?1` is
+    /// later than the current time by the longest pause, so only a clock that was ahead can have
+    /// set a due time after it.
     LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";
     /// Makes the jobs that `LATE` selects due at the timestamp that was given to `LATE`.
