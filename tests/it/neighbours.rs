@@ -248,8 +248,8 @@ struct PendingPost {
 }
 
 impl PendingPost {
-    /// Sends the headers and waits for `100 Continue`. The server sends it after it has checked the
-    /// credential and the permission.
+    /// Sends the headers of a POST request and waits for `100 Continue`. The server sends this
+    /// response after it has checked the credential and the permission.
     async fn begin(app: &App, api: &Api, path: &str, body: &Value, key: Option<&str>) -> Self {
         let (token, body) = (api.token.as_ref().unwrap(), body.to_string());
         let key = key

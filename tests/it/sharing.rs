@@ -148,8 +148,8 @@ async fn a_failed_write_is_rolled_back_alone_in_a_group_commit() {
     assert_eq!(count(&store).await, 2);
 }
 
-/// While many organizations write continuously, the number of tasks is at most the number of
-/// writers plus two for each connection.
+/// While many organizations write continuously, the store starts at most one Tokio task for each
+/// writer and two for each connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_tasks_waiting_for_a_connection_is_bounded() {
     const WRITERS: usize = 16;

@@ -35,8 +35,8 @@ const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
 const PROPERTIES: usize = 20_000;
 /// Number of clients that reassign the properties at the same time.
 const MOVERS: usize = 4;
-/// Number of clients that act as the guest of one stay. A quarter of them read the guest's messages,
-/// and the others send messages.
+/// Number of clients that act as the guest of one stay. A quarter of them read the messages of the
+/// stay, and the others send messages.
 const GUESTS: usize = 16;
 /// Maximum number of messages of a stay.
 const MAX_MESSAGES: usize = 200;
@@ -56,8 +56,8 @@ async fn status(caller: Caller, method: Method, path: Arc<str>, body: Bytes) -> 
         .map(|response| response.status)
 }
 
-/// Returns a step with a body of the maximum length. Only the ids of the step's texts are invalid,
-/// because these texts do not exist.
+/// Returns the body that creates a step with the maximum number of questions and of options. The
+/// body is refused only because the texts to which its ids refer do not exist.
 fn large_step(neighbour: &Organization) -> Value {
     let option = json!({ "nameMlTextId": neighbour.new_id() });
     let options: Vec<_> = std::iter::repeat_n(option, 100).collect();
