@@ -239,9 +239,9 @@ impl Callers {
     }
 }
 
-/// Returns whether [`Callers`] can identify the caller of a request. It looks up one token of an
-/// organization or of a guest's link. It can look up neither the platform key nor a second
-/// credential.
+/// Returns whether [`Callers`] can identify the caller of a request. [`Callers`] looks up a single
+/// token, of an organization or of a guest's link. The platform key, and a request with a second
+/// credential, need another look-up.
 pub(super) fn is_plain(operation: &Operation, request: &Head) -> bool {
     match operation.surface {
         Surface::Public => true,

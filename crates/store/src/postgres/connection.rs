@@ -258,7 +258,8 @@ impl Connection {
         }
     }
 
-    /// Checks that the changes of the work may be committed. Always succeeds for a read, which has
+    /// Returns an error if the changes of the current operation must not be committed, because one
+    /// of its statements failed or its time limit has passed. Always succeeds for a read, which has
     /// no changes.
     pub(crate) fn assert_sound(&self) -> Result<()> {
         match &self.state {
