@@ -65,7 +65,8 @@ impl FreeForm<'_> {
         })
     }
 
-    /// Returns the form as it is shown at first, with these values.
+    /// Returns the form as a member sees it before typing anything: each field has its value from
+    /// `values`.
     pub async fn begin(
         &self,
         request: &ConsoleRequest,

@@ -38,7 +38,7 @@ use crate::guest::passes::{self, GET_PASS, RegisteredPass, RegistrationOutcome};
 const BODY_LIMIT: usize = 16 << 10;
 /// Time limit for a request body.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
-/// Maximum length of a device's identifier and of a push token.
+/// Maximum length of a device's identifier and of a push token, in bytes.
 const NAME_LENGTH: usize = 200;
 
 type WalletService = State<Arc<Service>>;
