@@ -30,7 +30,7 @@ pub struct FlatSummary {
 }
 
 impl FlatSummary {
-    /// Returns the time zone of the flat; UTC if it has none.
+    /// Returns the time zone of the flat; UTC if the flat has no time zone or an unknown one.
     fn zone(&self) -> TimeZone {
         self.timezone
             .as_deref()

@@ -380,8 +380,8 @@ const fn configuration_issue(words: &ConsoleBeginWords, issue: ConfigurationIssu
 }
 
 /// Returns all steps, and an entry for each language in which titles of steps or manuals are
-/// missing: a sentence, and the address of the list of these titles. The caller selects the steps
-/// that lack a setting.
+/// missing: a sentence, and the address of the list of these titles. The calling function selects
+/// the steps that lack a setting.
 async fn problems_to_fix(
     request: &ConsoleRequest,
 ) -> Result<(Vec<HomeStep>, Vec<(String, String)>), ConsoleRefusal> {
