@@ -9,7 +9,8 @@ use super::fields::{FieldInput, PageField};
 use super::frame::PageFrame;
 use super::summary::Summary;
 
-/// A page with one form, and a list of the guest's earlier submissions.
+/// A page with one form, and a list of what the guest has sent with this form before, such as
+/// earlier issues.
 #[derive(Template)]
 #[template(path = "page/sheet.html")]
 pub struct FormPage<'v> {

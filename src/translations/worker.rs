@@ -20,7 +20,8 @@ use super::{TO_TRANSLATE, retry};
 
 /// Maximum number of translations in progress.
 const MAX_CONCURRENT: usize = 8;
-/// The time that a lease lasts beyond the provider's deadline, in which the result is written.
+/// How long a lease lasts after the provider's deadline, so that the node can write the result of
+/// the translation before the lease ends.
 const LEASE_MARGIN: Duration = Duration::from_secs(5);
 /// Maximum pause between two searches for due jobs. If another node stops, this node claims the
 /// other node's jobs within this time after their leases end.

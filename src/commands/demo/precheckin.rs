@@ -18,8 +18,8 @@ struct DemoQuestion {
     /// Whether guests must answer the question before the step is complete.
     is_required: bool,
     options: &'static [DemoText],
-    /// A condition: guests see this question after they chose an option of an earlier question.
-    /// These are the indexes of that question and option.
+    /// The index of an earlier question and the index of one of its options. Guests see this
+    /// question only if they chose that option. `None` if every guest sees this question.
     after: Option<(usize, usize)>,
 }
 
