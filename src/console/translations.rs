@@ -41,9 +41,9 @@ pub static SCREEN: Screen = Screen {
     ],
 };
 
-/// A kind of resource that has texts. `word` names the kind in addresses of the console, and `table`
-/// is the `sourceTable` of the texts. `list` is the operation that lists the resources, and `called`
-/// is the field with the name of a resource in that list.
+/// A kind of resource that has texts. `word` names the kind in addresses of the console. `table` is
+/// the `sourceTable` of the texts. `list` is the operation that lists the resources. `called` is
+/// the field with the name of a resource in that list.
 struct TextSource {
     word: &'static str,
     /// The path of the screen that lists the resources of this kind.

@@ -260,8 +260,7 @@ async fn begin_streams(address: &str) -> TcpStream {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_returns_to_its_level_at_rest_after_unfinished_bodies() {
-    /// Maximum memory, in MiB, that the node may use after the requests in addition to its memory
-    /// before them.
+    /// Maximum increase of the node's memory, in MiB, from before the requests until after them.
     const RISE: u64 = 12;
     let directory = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}/memory.db", directory.path().display());
