@@ -13,7 +13,7 @@ use crate::city::{
 };
 use crate::client::Client;
 
-/// Number of manuals of an organization of any size.
+/// Number of manuals in each measured organization, whatever its number of properties.
 pub const MANUALS: u64 = 2_000;
 
 const HEADINGS: u64 = 12;

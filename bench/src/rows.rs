@@ -1,5 +1,6 @@
-//! The yardstick for durable writes: a loop over the store without the service. It executes the
-//! statements that create a portal, on tables like those of the service.
+//! The comparison for measurements of durable writes: a loop that calls the store directly, without
+//! the service. It executes the statements that create a portal, on tables like those of the
+//! service.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -24,7 +24,8 @@ use crate::setup;
 const STAYS: (u64, u64) = (1_000_000, 20_000);
 /// Number of stays in one sync.
 const STAYS_PER_SYNC: u64 = 5_000;
-/// Number of stays in the list whose first page is the basis of the comparison.
+/// Number of stays in the short list. The measured pages of the long list are compared with the
+/// first page of this list.
 const BASE_STAYS: u64 = 1_000;
 /// Number of properties to which the stays belong.
 const PROPERTIES: u64 = 1_000;

@@ -78,7 +78,8 @@ const TARGETS: (usize, usize) = (1_000, 200);
 /// A number of open files that is enough for a listener and two connections of each receiver, and
 /// for other purposes.
 const FILES: usize = 4_096;
-/// Events per second. The next event does not wait for the delivery of the previous one.
+/// Number of events that the benchmark causes each second. It causes an event without waiting until
+/// the previous event has been delivered.
 const EVENTS_PER_SECOND: u32 = 250;
 /// Number of deliveries to the hanging receiver, which never responds.
 const HANGING_DELIVERIES: usize = 10_000;

@@ -883,8 +883,8 @@ async fn photo_addresses_expire(app: App, receiver: Receiver) {
         urls[0].replace("/0?", "/0/?"),
     ] {
         let mut found = open(&tampered).await.error(404);
-        // A tampered URL whose path matches a route gets the same error as every other such URL. A
-        // URL whose path matches no route gets a 404 with another message.
+        // All tampered URLs whose path matches a route get the same error as `refusal`. A tampered
+        // URL whose path matches no route gets a 404 with another message, which this test accepts.
         if found["message"]
             .as_str()
             .is_some_and(|text| text.starts_with("Route not found."))

@@ -19,7 +19,8 @@ use crate::support::{Api, App, on_both};
 
 /// A time that is longer than any pause between two attempts at one translation job.
 const PAUSE: Duration = Duration::from_secs(600);
-/// A time that is longer than the lease of a job.
+/// The time by which a test advances the clock, so that the lease of a job that another translator
+/// has claimed ends.
 const LEASE: Duration = Duration::from_secs(16);
 
 /// A LibreTranslate-compatible service on loopback. Its translation of `Hello` into Spanish is

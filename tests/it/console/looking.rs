@@ -1,4 +1,5 @@
-//! Tests of the preview beside a form. The preview shows unsaved values and changes nothing.
+//! Tests of the preview of the guest page, which the console shows beside a form. The preview shows
+//! the unsaved values of the form and stores nothing.
 
 use serde_json::json;
 

@@ -157,8 +157,8 @@ async fn signing_in_replaces_the_session_and_signing_out_ends_it(app: App) {
             .contains("You are signed out")
     );
     assert!(!copy.is_signed_in().await);
-    // The session that this copy of the browser names has already ended. Signing out succeeds
-    // nevertheless.
+    // `copy` still sends the cookie of the session that has just ended. Its request to sign out
+    // succeeds nevertheless.
     assert_eq!(copy.post("/sign-out", &[]).await.status, 303);
 }
 

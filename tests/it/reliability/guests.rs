@@ -27,7 +27,8 @@ const WAIT_LIMIT: Duration = Duration::from_secs(60);
 /// least every 20 s.
 const LAST_NOTICE: Duration = Duration::from_secs(60);
 
-/// Starts a server that reports a cart as abandoned after half a second.
+/// Starts a server that reports a guest's cart of extras as abandoned half a second after the
+/// cart's last change.
 fn start(database_url: &str) -> Process {
     let delay = ("VESTIBULE_CART_ABANDONMENT_DELAY", Path::new("500ms"));
     Process::start_with(database_url, &[delay])

@@ -688,7 +688,8 @@ pub fn arrays(mut scopes: Value) -> Value {
     scopes
 }
 
-/// Applies [`arrays`] to the `data` of a response, if it has `data`.
+/// Replaces the `data` of a response about entity scopes by its four [`arrays`] of assignments. A
+/// response without `data`, such as an error, stays unchanged.
 #[track_caller]
 pub fn of_arrays(mut answer: ApiResponse) -> ApiResponse {
     if let Some(data) = answer.body.get_mut("data") {

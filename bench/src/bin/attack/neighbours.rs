@@ -141,7 +141,8 @@ pub async fn heavy_lists(stage: &mut Stage) -> anyhow::Result<String> {
     let reading = crowd(READERS, end, move |_, _| {
         status(reader.clone(), Method::GET, list.clone(), Bytes::new())
     });
-    // Each change of a manual invalidates the cached response.
+    // Each change of a manual invalidates the cached list of manuals, so the server must build the
+    // list again for the readers.
     let changing = crowd(1, end, move |_, round| {
         let (key, manual) = (key.clone(), manual.clone());
         async move {
