@@ -97,7 +97,7 @@ pub struct GuestTokenLookup {
 pub struct NetworkFormat {
     /// The name of the format in schemas.
     pub name: &'static str,
-    /// Returns an error message if the text does not have the format.
+    /// Checks a text of a request. Returns an error message if the text does not have this format.
     pub check: fn(Arc<AppState>, String) -> BoxFuture<'static, Result<(), String>>,
 }
 

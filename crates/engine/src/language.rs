@@ -125,8 +125,9 @@ impl Fit {
         !matches!(self, Self::English(_) | Self::Other)
     }
 
-    /// Returns the rank of this fit. A lower rank is a better fit. [`Fit::Sibling`] and
-    /// [`Fit::English`] store the rank that a version has for the other language, or for `en`.
+    /// Returns the rank of this fit among the fits to one language. A lower rank is a better fit.
+    /// [`Fit::Sibling`] stores the rank of a version among the fits to the related language, and
+    /// [`Fit::English`] stores its rank among the fits to `en`.
     const fn rank(self) -> usize {
         match self {
             Self::Exact => 0,

@@ -72,7 +72,8 @@ pub enum Reason {
     Invalid,
     /// The caller lacks this permission.
     Permission(&'static str),
-    /// The value breaks a named rule of a module. The second value is the message.
+    /// The value breaks a rule of a module. The first value is the name of the rule, and the second
+    /// is the message.
     Rule(&'static str, Cow<'static, str>),
     /// Any other reason, as an English message. Pages cannot translate it.
     Text(Cow<'static, str>),

@@ -515,7 +515,7 @@ impl Operation {
 }
 
 impl Findings {
-    /// Returns issues that do not depend on stored data.
+    /// Creates findings from issues that do not depend on stored data.
     pub fn sent(issues: impl IntoIterator<Item = Issue>) -> Self {
         Self {
             sent: issues.into_iter().collect(),
@@ -523,7 +523,8 @@ impl Findings {
         }
     }
 
-    /// Returns issues that depend on the merged state of stored and sent fields.
+    /// Creates findings from issues of the object that results when the sent fields replace stored
+    /// fields.
     pub fn merged(issues: impl IntoIterator<Item = Issue>) -> Self {
         Self {
             sent: Vec::new(),

@@ -100,7 +100,8 @@ impl Usage {
 /// The sender whose limits apply to a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// The address of the connection. Every body is counted for an address, and for the process.
+    /// The IP address of the connection. Every body counts towards the use of its address and of
+    /// the whole process, even if it also counts towards the use of an organization.
     Address(IpAddr),
     /// The organization of a caller who was authenticated before the body was read.
     Organization(Uuid),

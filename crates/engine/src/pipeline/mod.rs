@@ -160,7 +160,9 @@ struct Success {
 }
 
 impl Success {
-    /// Creates a success from an answer. For a surface, writes the answer as text.
+    /// Creates a success from the answer of an operation. If code of this process has called the
+    /// operation, keeps the answer as a value if it has one. For a request through a surface,
+    /// writes the answer as JSON text.
     fn of(operation: &Operation, answer: Answer, head: &Head) -> Result<Self> {
         if let Some(value) = head.local(&answer) {
             return Ok(Self::value(operation.status, value));
@@ -475,7 +477,8 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     // then found in the cache, the request needs no other query.
     let is_batched = !service.store.is_only_process() && authenticate::is_plain(operation, head);
     let is_cached = is_batched && operation.cached.is_some() && !head.is_tool_call;
-    // A replica may answer only if it has the revisions that the look-up of the caller returns.
+    // A replica may answer only if its data is at least as new as the organization's revisions,
+    // which the look-up of the caller returns.
     let uses_replica = is_batched && operation.may_lag && service.store.has_replicas();
     if !is_write && !is_shared && !is_cached && !uses_replica {
         return Ok(None);

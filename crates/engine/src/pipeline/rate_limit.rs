@@ -148,8 +148,9 @@ impl RateLimits {
             return None;
         };
         if decision.wait.is_none() {
-            // Accepted requests also count in this process, so that its log is not empty when Redis
-            // fails.
+            // An accepted request is also added to the log of requests in this process. If Redis
+            // fails later, this process enforces the limit from its own log, so the log must
+            // contain the earlier requests.
             let elapsed = clock.elapsed();
             let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
             let log = logs.of(owner, elapsed);

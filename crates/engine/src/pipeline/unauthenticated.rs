@@ -139,8 +139,8 @@ async fn reason_of_token(
     }
 }
 
-/// Finds the caller of a token, even if the token has expired, and the time at which its API key
-/// was revoked. Returns `None` if the database does not answer.
+/// Looks up a token, even one that has expired. Returns its caller, and for the token of a revoked
+/// API key the time of the revocation. Returns `None` if the database does not answer.
 async fn find_even_expired(
     service: &Arc<Service>,
     token: &str,

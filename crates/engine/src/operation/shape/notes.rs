@@ -38,8 +38,8 @@ pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     }
 }
 
-/// Properties of the fields in a schema, each with the path of its field. The pipeline applies them
-/// outside of the validator library.
+/// Properties of the fields in a schema that the pipeline applies itself, outside of the validator
+/// library. Each has the path of its field.
 #[derive(Default)]
 pub(super) struct Notes {
     /// Texts with a [`Contextual`] format, such as `phone`.
