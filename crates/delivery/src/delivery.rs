@@ -45,7 +45,7 @@ pub struct Subject {
 }
 
 impl ReportedEvent {
-    /// Creates the report of a ping, which has no subject.
+    /// Creates the event of a ping, which is about no record.
     #[must_use]
     pub fn ping() -> Self {
         Self {

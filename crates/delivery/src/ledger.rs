@@ -598,8 +598,9 @@ fn write_states(
         .collect::<store::Result<_>>()?)
 }
 
-/// If `was_reached` is true, a delivery to the subscription has succeeded. Records the time of this
-/// success and resets the failure count, in one statement for several successes in a row.
+/// Records that the receiver of a subscription accepted one or more deliveries: stores the time,
+/// and resets the subscription's failure count. Does nothing if `was_reached` is false, because
+/// then no delivery succeeded.
 fn record_success(
     tx: &mut Transaction<'_>,
     organization: Uuid,

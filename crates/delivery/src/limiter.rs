@@ -97,8 +97,8 @@ struct Permits {
     all: LimitUse,
     /// The ids of the deliveries in flight, by subscription.
     in_flight: HashMap<Uuid, HashSet<Uuid>>,
-    /// Deliveries that ended since the last search began, as pairs of the subscription's and the
-    /// delivery's id.
+    /// Deliveries that ended since the dispatcher last began to search for due deliveries. Each is
+    /// the id of the subscription and the id of the delivery.
     ended: Vec<(Uuid, Uuid)>,
     groups: HashMap<Group, LimitUse>,
     /// The groups of each subscription that has deliveries in flight, or whose deliveries wait

@@ -100,7 +100,8 @@ impl Sender {
         let Ok(request) = request else {
             return Ok(Reply::Nothing("the address is not valid".to_owned()));
         };
-        // If the client sends the request a second time, this time limit covers both requests.
+        // The HTTP client sends the request again on a new connection if the receiver has not
+        // processed the first one. This time limit covers both requests together.
         let result = tokio::time::timeout(self.timeout, self.client.send(request)).await;
         Ok(match result {
             Ok(Ok(response)) => Reply::of(

@@ -88,7 +88,8 @@ pub(super) struct ProgressLimits {
     /// The timeout while a connection waits for a slot, while a response of the same organization
     /// waits for space in the outbound buffer, and during shutdown.
     pub short: Duration,
-    /// The outbound buffer, which decides whether `usual` or `short` applies.
+    /// The buffer of the responses that wait to be sent. It knows whether one of the situations of
+    /// `short` applies to a response.
     pub outbound: Arc<OutboundBuffer>,
 }
 

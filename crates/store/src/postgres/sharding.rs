@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 pub struct Sharding {
     /// The table with one row for each organization, and the name of its key column.
     pub root: (&'static str, &'static str),
-    /// The column with the organization's id, in every other table whose rows belong to
-    /// organizations.
+    /// The name of the column with the organization's id. Apart from `root`, every table whose rows
+    /// belong to organizations has this column.
     pub column: &'static str,
     /// Tables whose rows belong to no organization, and that other tables refer to. Every server
     /// has a copy of them.
