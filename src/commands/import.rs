@@ -37,8 +37,8 @@ const SKIPPING_BATCH: ImportLimits = ImportLimits {
     bytes: 8 << 20,
 };
 
-/// The size at which a batch of records from the file is complete. A batch ends at the first limit
-/// that it reaches.
+/// The limits of a batch of records from the file: a number of records, and a size. A batch is
+/// complete when it reaches one of them.
 #[derive(Clone, Copy)]
 struct ImportLimits {
     records: usize,

@@ -67,7 +67,8 @@ const fn megabytes(bytes: u64) -> u64 {
     bytes >> 20
 }
 
-/// Returns the error for an issue of a stay that already has the maximum number of issues.
+/// Returns the error for a guest who reports an issue although the stay already has the maximum
+/// number of reported issues.
 pub(super) fn too_many_issues() -> Error {
     let issue = Issue::new(&["text"], format!("a stay has at most {ISSUES} issues"));
     Error::issues(vec![issue])

@@ -107,7 +107,7 @@ pub(super) enum TextPlacement {
 }
 
 impl TextPlacement {
-    /// Returns the placement of the description of a manual with this icon.
+    /// Returns the variant for the description of a manual with the icon `icon`.
     pub(super) fn of_icon(icon: Option<&str>) -> Self {
         if icon == Some(WIFI_ICON) {
             Self::WifiManual

@@ -238,7 +238,7 @@ pub(crate) struct ReviewedProgress {
     pub status: ProgressStatus,
     /// Message to the guest.
     pub message: Option<String>,
-    /// Amount of money that the system reported with the status, in cents.
+    /// Amount of money, in cents, that the other system reported together with the status.
     pub amount_cents: Option<u64>,
     /// ISO 4217 code of the amount's currency.
     pub currency: Option<String>,

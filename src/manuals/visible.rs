@@ -71,7 +71,8 @@ pub(super) fn check_writable(context: &mut Context<'_, '_>, id: Uuid) -> Result<
     }
 }
 
-/// Returns the manuals that are assigned to properties outside the caller's access.
+/// Returns the ids of the manuals that are assigned to at least one property that the caller may
+/// not access. Returns no ids for a caller who may access all properties.
 pub(super) fn manuals_outside_access(context: &mut Context<'_, '_>) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
         return Ok(HashSet::new());

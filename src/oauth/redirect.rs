@@ -108,8 +108,9 @@ pub(super) fn source(uri: &str) -> String {
     }
 }
 
-/// Returns the redirect address in a request in the form that `form-action` needs. Does not check
-/// whether a client has registered the address.
+/// Returns the source for `form-action` (see [`source`]) of the redirect address `uri` that an
+/// authorization request contains. Returns `None` if `uri` cannot be a redirect address. Does not
+/// check whether a client has registered it.
 pub(super) fn claimed_source(uri: &str) -> Option<String> {
     is_redirect_uri(uri).then(|| source(uri))
 }

@@ -183,8 +183,8 @@ pub(super) struct SyncBatch {
     hosts: HashMap<String, usize>,
     /// The hosts of all custom URLs of the organization; empty if the batch writes no custom URL.
     tally: HostTally,
-    /// The index of the last record that adds a host. If there are too many hosts, the issue names
-    /// this record.
+    /// The index of the last custom URL in the request that adds a host name. If the organization
+    /// then has too many host names, the issue is reported at this record.
     last_host: usize,
     /// The ids of reviews that arrived before, even if they were deleted since. A review with such
     /// an id fires no `review.submitted`.
@@ -256,8 +256,8 @@ impl SyncBatch {
     }
 
     /// Completes the batch after the last record of the request. Deletes each record whose deletion
-    /// waited for a later write in the same request, if that write was skipped. Then checks the
-    /// number of hosts, which depends on all records.
+    /// waited for a later write in the same request, if that write was skipped. Then checks how
+    /// many host names the custom URLs of the organization have, which depends on all records.
     pub(super) fn finish(&mut self) {
         let pending = self
             .records

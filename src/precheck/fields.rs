@@ -56,8 +56,9 @@ pub enum Title {
 }
 
 impl StepFields {
-    /// Returns the change of the heading in the request, or the issue of an invalid request. A new
-    /// step has no heading yet, so a heading of null changes nothing on create.
+    /// Returns how the request changes the step's heading, or the issue if its heading fields
+    /// contradict each other. A new step has no heading yet, so on create a heading of null changes
+    /// nothing.
     pub fn title(&self, is_create: bool, base: &[&str]) -> Result<Title, Issue> {
         let text = self
             .display_title

@@ -67,7 +67,7 @@ pub(crate) enum HostError {
 }
 
 impl HostError {
-    /// Returns the message about a refused host for the client.
+    /// Returns the message that tells the client why the host is refused.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Invalid => "must be a host name such as stay.example.com, in letters, digits, \

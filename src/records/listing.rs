@@ -174,8 +174,8 @@ fn pattern_parameters(patterns: Option<&[String; 3]>) -> [&str; 3] {
     patterns.map_or([""; 3], |patterns| patterns.each_ref().map(String::as_str))
 }
 
-/// Texts that sort before and after every day. Each replaces a missing bound in the filter by
-/// check-in day.
+/// The bounds of a filter by check-in day that has no first day, or no last day. As texts, they
+/// sort before and after the date of every day.
 const DAYS: (&str, &str) = ("", "~");
 
 /// Returns three parameters of a statement: whether the list has no filter by check-in day, the

@@ -131,8 +131,8 @@ impl PropertiesByTarget {
         })
     }
 
-    /// Returns the properties by target from the cache, or reads them from the database. A change
-    /// of the configuration invalidates the cached value.
+    /// Returns the properties that each target covers, from the cache or else from the database. A
+    /// change of the configuration invalidates the cached value.
     fn cached(context: &mut Context<'_, '_>) -> Result<Arc<Self>> {
         context.cached("behind targets", Self::load)
     }

@@ -405,8 +405,7 @@ mod tests {
             ("azul", "Casa Azul", Some(Fit::WordPrefix)),
             ("azul", "Casa (azulada)", Some(Fit::WordPrefix)),
             ("azul", "Casa-Azul", Some(Fit::WordPrefix)),
-            // The second occurrence overlaps the first. Only the second is at the beginning of a
-            // word.
+            // `ba a a` contains `a a` twice, and the two overlap. Only the second begins a word.
             ("a a", "ba a a", Some(Fit::WordPrefix)),
             ("azul", "Grazul", Some(Fit::Substring)),
             ("azul casa", "La casa azul", Some(Fit::Words)),

@@ -187,7 +187,8 @@ fn mark_outdated(entries: &mut [TranslationEntry]) {
 pub enum OtherLanguages {
     /// All other languages are translated again, even those written by hand (rules: portals#copy).
     Replace,
-    /// Missing and machine-translated versions are translated again.
+    /// Missing versions are translated, and machine-translated versions are translated again.
+    /// Versions that were written by hand stay.
     Renew,
     /// No other language is translated.
     Keep,

@@ -86,7 +86,8 @@ store::statements! {
     /// Claims a duty that is due, and sets the time at which it is next due. Also claims a duty
     /// whose stored due time is after the new one, because a clock that was ahead set that time.
     TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and (due_at <= ?2 or due_at > ?3)";
-    /// Claims a duty that has no row yet, and sets the time at which it is next due.
+    /// Claims a duty (periodic work that one node does for all) that has no row yet, and sets the
+    /// time at which the duty is next due.
     BEGIN_DUTY = "insert into duty (name, due_at) values (?1, ?2) on conflict do nothing";
 }
 
@@ -165,7 +166,8 @@ pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
     }
 }
 
-/// Removes files after their retention, the bytes of queued keys, and bytes without a row.
+/// Deletes guests' files whose retention is over, stored files whose keys are queued for deletion,
+/// and stored files that have no row in `guest_file`.
 pub(crate) async fn sweep(service: &Arc<Service>) {
     log_failure(
         remove_expired(service).await,

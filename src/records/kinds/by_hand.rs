@@ -1,6 +1,7 @@
-//! Fields in forms and CSV files, for kinds whose schema names only the required fields because the
-//! platform defines the others. Sync does not validate these fields. Rules ignore a value of an
-//! unexpected type.
+//! Fields of fees, damage waivers, custom fields and other records that members add by hand. The
+//! forms of the console and CSV files offer these fields. The schema for sync names only the
+//! required ones, because the platform defines the others, and sync does not validate them. The
+//! service ignores a stored value that has an unexpected type.
 
 use engine::field::Label;
 use engine::moment::Moment;
