@@ -625,8 +625,9 @@ mod tests {
         );
     }
 
-    /// Returns the specification of a field that has one rule for each name. The form suggests two
-    /// names: `phone` and `Plate`.
+    /// Returns the specification of a field whose value is an object: the keys are names of guest
+    /// details, and the value of a key is the rule for that detail. The form suggests the keys
+    /// `phone` and `Plate`.
     fn rules() -> FieldSpec {
         let known = [("phone", "Phone"), ("Plate", "Plate")];
         let known = known.map(|(value, label)| (value.to_owned(), label.to_owned()));

@@ -26,7 +26,8 @@ pub struct Layout {
     pub rules: &'static [RuleLayout],
 }
 
-/// The layout of a field whose value maps names to rules, such as `guestFieldRules`.
+/// The layout of a field whose value is an object of rules. Each key is a name, such as the guest
+/// field `phone`, and its value is the rule for that name.
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,

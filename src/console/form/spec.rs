@@ -129,8 +129,9 @@ pub fn specs(
     specs
 }
 
-/// Returns the fields of an object, in the order of the schema. `answer` is the schema of the
-/// response that decides which fields are readable. If it is `None`, all fields are readable.
+/// Returns the fields of an object, in the order of `schema`. `answer` is the schema of the
+/// response with the stored object. A field is readable if `answer` contains it; if `answer` is
+/// `None`, all fields are readable.
 pub fn of_object(schema: &Value, answer: Option<&Value>) -> Vec<FieldSpec> {
     let required: Vec<&str> = schema["required"]
         .as_array()

@@ -1,4 +1,5 @@
-//! Descriptions of permissions, and labels of states. Most labels have a CSS class for their style.
+//! Descriptions of permissions, and labels of the states of stays, charges, steps, submissions and
+//! webhook deliveries. Most labels come with a CSS class for their style.
 
 use delivery::{DisabledReason, Status};
 use engine::access::Permission;

@@ -191,8 +191,8 @@ fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
 pub struct LostConditions {
     /// The numbers of the questions that lose all their conditions. Every guest then sees them.
     pub of_all: Vec<usize>,
-    /// The numbers of the questions that lose some of their conditions. Such a question is then
-    /// shown to other guests than before.
+    /// The numbers of the questions that lose some but not all of their conditions. The guests who
+    /// meet only a lost condition no longer see such a question.
     pub of_more: Vec<usize>,
 }
 
