@@ -27,7 +27,7 @@ pub struct RecordChange<'c> {
 /// The events and the timer that follow from a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DerivedEvents {
-    /// Events that fire at once, in the order in which they fire.
+    /// Events that fire immediately, without a delay by the timer, in the order in which they fire.
     pub events: Vec<Event>,
     /// The effect of the change on the record's timer.
     pub timer: TimerEffect,

@@ -1,5 +1,5 @@
 //! Tests of responses from the server's cache: they are never older than the last commit of any
-//! node, and each state of a response has its own `ETag`.
+//! node, and a response has another `ETag` whenever its data has changed.
 
 use std::io::Read as _;
 use strum::VariantArray;

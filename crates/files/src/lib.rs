@@ -275,7 +275,8 @@ mod tests {
             (Vec::new(), None)
         );
         drop(writer);
-        // The directory contains unfinished objects of a process that was killed.
+        // A name with `#` is the file of an unfinished object, as a killed process leaves it
+        // behind.
         std::fs::create_dir_all(directory.path().join("b")).unwrap();
         for name in ["b/old#1", "b/new#1", "b/kept"] {
             std::fs::write(directory.path().join(name), "x").unwrap();

@@ -350,8 +350,8 @@ struct AssignmentPage<'v> {
     is_kept: bool,
     /// The unsaved ticks of the pages that are not shown, as hidden fields.
     kept: [(&'static str, String); 2],
-    /// A sentence that says how many unsaved ticks the member has made on other pages of the list.
-    /// `None` if there are none.
+    /// A sentence that says how many targets the member has ticked and how many the member has
+    /// unticked, on all pages of the list together, without saving. `None` if there are none.
     unsaved: Option<String>,
     question: Option<AssignConfirmation>,
     /// The button that assigns or unassigns all results: its form value and its label. `None` if

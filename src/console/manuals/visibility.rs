@@ -87,7 +87,8 @@ struct VisibilityPage<'v> {
     when: String,
     problems: Vec<String>,
     note: Option<&'static str>,
-    /// A sentence about the stored rules, if another member has changed them. `None` otherwise.
+    /// A sentence about the rules that are stored now, if another member has changed them since the
+    /// form was opened. `None` otherwise.
     theirs: Option<String>,
     may_change: bool,
 }

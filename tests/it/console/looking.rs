@@ -1,5 +1,5 @@
 //! Tests of the preview of the guest page, which the console shows beside a form. The preview shows
-//! the unsaved values of the form and stores nothing.
+//! the unsaved values of the form and does not save them.
 
 use serde_json::json;
 
