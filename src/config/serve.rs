@@ -88,7 +88,7 @@ pub struct ServeFlags {
     /// How long a webhook receiver may take to answer.
     #[arg(long, env = "VESTIBULE_WEBHOOK_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub webhook_timeout: Duration,
-    /// How long the log has a finished webhook delivery, counted from the creation of the delivery.
+    /// How long a finished webhook delivery stays in the log, counted from its creation.
     #[arg(
         long,
         env = "VESTIBULE_DELIVERY_RETENTION",

@@ -69,7 +69,7 @@ impl DerivedEvents {
     }
 }
 
-/// The rule that derives the events of a kind.
+/// The rule that derives events from changes of the records of one kind.
 enum EventRule {
     Reservation,
     Task,

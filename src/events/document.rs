@@ -45,8 +45,8 @@ pub(crate) fn schemas(surface: Surface) -> Vec<Named> {
     records.chain(message_schemas).collect()
 }
 
-/// Returns the name of the schema of a kind's data, as the platform sends it. The data of several
-/// kinds is only a name, so these kinds share a schema.
+/// Returns the name of the schema for the data of a record kind, as the platform sends the data. If
+/// the data consists of a name alone, the kind shares the schema `NamedData` with other kinds.
 pub(crate) fn data_name(kind: RecordKind) -> String {
     let schema = kind.schema();
     let same_schema = RecordKind::VARIANTS

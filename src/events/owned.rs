@@ -14,7 +14,8 @@ store::statements! {
         last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and id = ?2 and credential = ?3
         and deleted_at is null";
-    /// Locks the row of a subscription of a credential until the end of the transaction.
+    /// Selects a subscription that the credential `?3` created, and locks its row until the end of
+    /// the transaction.
     HOLD = "select disabled_at from webhook_subscription
         where organization_id = ?1 and id = ?2 and credential = ?3
         and deleted_at is null for key share";

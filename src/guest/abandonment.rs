@@ -28,7 +28,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Minimum pause between two searches for abandoned carts. A shorter [`CartAbandonmentDelay`] does
 /// not shorten the pause.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
-/// Maximum time until a cart is checked again, if its portal has reminders switched off.
+/// Maximum time until a cart is checked again, if the portal of its stay does not report abandoned
+/// carts to the platform (`is_cart_abandonment_enabled`).
 const MAX_RECHECK_DELAY: Duration = Duration::from_secs(3_600);
 /// Maximum number of carts that one query returns.
 const BATCH_SIZE: i64 = 100;
@@ -44,9 +45,8 @@ store::statements! {
     /// Selects those of the given stays whose carts are still due.
     DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1
         and reservation_id = any(?2) and due_at <= ?3";
-    /// Selects carts whose due time is after a timestamp, the latest first. The caller passes the
-    /// latest due time that a correct clock can have written, so the clock was ahead when these due
-    /// times were written.
+    /// Selects carts whose due time is after the timestamp `?1`, the latest first. With the latest
+    /// possible due time as `?1`, these are carts that were written while the clock was ahead.
     LATE = "select organization_id, reservation_id from guest_cart where due_at > ?1
         order by due_at desc limit ?2";
     /// Sets the due time of a cart to a timestamp, if the stored due time is after that timestamp.
@@ -85,8 +85,9 @@ pub(crate) async fn run(service: Arc<Service>, stop: CancellationToken) {
     }
 }
 
-/// Corrects due times that were written while the clock was ahead: no cart can be due later than
-/// `delay` from now. Returns true if carts with a wrong due time may remain.
+/// Corrects the due times of carts that the service wrote while its clock was ahead. Such a due
+/// time is later than `delay` from now, the latest due time that a correct clock gives. Returns
+/// true if carts with a wrong due time may remain.
 fn bring_forward(tx: &mut Transaction<'_>, delay: Duration, now: Timestamp) -> Result<bool> {
     let latest = now.checked_add(delay).unwrap_or(Timestamp::MAX);
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest)
@@ -172,7 +173,8 @@ fn record_in_organization(
 enum CartOutcome {
     /// The cart is recorded as abandoned.
     Record,
-    /// The portal has reminders switched off. The cart is checked again later.
+    /// The portal does not report abandoned carts (`is_cart_abandonment_enabled`). The cart is
+    /// checked again later.
     Wait,
     /// The stay has ended or is cancelled, so the cart is never checked again.
     Over,

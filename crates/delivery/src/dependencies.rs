@@ -36,6 +36,6 @@ pub struct Settings {
     pub retry_base: Duration,
     /// The time limit for one attempt, from the request to the receiver's response.
     pub timeout: Duration,
-    /// How long a delivery stays in the log after it has ended.
+    /// How long an ended delivery stays in the log, counted from the creation of the delivery.
     pub retention: Duration,
 }

@@ -249,8 +249,8 @@ impl Limiter {
     }
 
     /// Returns how many more deliveries of a subscription may be sent: the minimum of the free
-    /// permits of its groups, and of all free permits. If the limiter has no record of the
-    /// subscription's target, the smallest limit of a target takes the place of the groups.
+    /// permits of its groups, and of all free permits. If the limiter does not know the groups of
+    /// the subscription, it uses [`MIN_PER_TARGET`] in place of their free permits.
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let permits = self.permits();
         let groups = permits
