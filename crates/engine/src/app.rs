@@ -124,7 +124,7 @@ pub struct Summary {
     /// Reads the organization's documents with ids after a given id, up to a limit. The columns are
     /// `id, doc`.
     pub read: &'static Statement,
-    /// Writes the summary beside the document that has a given id.
+    /// Stores a summary in the row of its document, which the statement finds by the document's id.
     pub write: &'static Statement,
     /// Creates the summary from the row of a document.
     pub of: fn(&Row) -> Result<String>,

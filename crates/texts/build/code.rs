@@ -33,8 +33,8 @@ pub fn table(title: &str, english: &TextFile, files: &[&TextFile]) -> String {
         )
 }
 
-/// Returns the code of labels: a sorted list for each language, and the function that finds a
-/// label.
+/// Returns the generated Rust code of the labels: for each language a list of labels that is sorted
+/// by name, and a function that finds a label by its name.
 pub fn labels(files: &[&TextFile]) -> String {
     let mut code = languages(files);
     for file in files {

@@ -86,8 +86,8 @@ impl Needs {
         }
     }
 
-    /// Returns 403 if the caller lacks a permission that every body requires. Use it to find out in
-    /// advance which callers can never succeed.
+    /// Returns 403 if the caller lacks a permission that the operation requires whatever the body
+    /// contains. The console uses this method to find the operations that a member can never call.
     pub fn check_early(self, access: &Access) -> Result<()> {
         match self {
             Self::ByBody(check) => check(&Value::Null, access),
@@ -311,7 +311,7 @@ pub struct Operation {
     pub timeout: Duration,
     /// The audit entry of the write; `None` if it is not audited.
     pub audits: Option<Audits>,
-    /// The secret in the answer that is shown once; `None` if there is none.
+    /// The secret that the answer shows only once; `None` if the answer contains no secret.
     pub shows_once: Option<ShownOnce>,
     /// Returns whether the service offers the operation as a tool, which depends on the extensions
     /// of the application state. `None` means that the service always offers the operation.

@@ -42,10 +42,11 @@ const PDF: NotForContentType = NotForContentType::const_new("application/pdf");
 /// Responses of at least this size are sent only if the outbound buffer has space.
 const MIN_LARGE_SIZE: u64 = 64 << 10;
 
-/// The maximum size of a request's path and query in bytes, the maximum size of its header fields
-/// in bytes, and their maximum number.
+/// The maximum size of a request's path and query together, in bytes.
 const MAX_ADDRESS: usize = 52 << 10;
+/// The maximum size of all header fields of a request together, in bytes.
 const MAX_HEADER_BYTES: usize = 32 << 10;
+/// The maximum number of header fields of a request.
 const MAX_HEADERS: usize = 100;
 
 /// Marks the responses of routes that are exempt from some processing.

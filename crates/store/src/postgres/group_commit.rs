@@ -27,8 +27,8 @@ const GROUP_SIZE: usize = 64;
 /// next transaction.
 const GROUP_TIME: Duration = Duration::from_millis(10);
 
-/// The savepoint of the second operation. The first operation needs none, because a rollback of the
-/// transaction undoes it.
+/// Begins the first savepoint of a transaction, which is that of its second operation. The first
+/// operation needs no savepoint, because a rollback of the transaction undoes it.
 const FIRST_SAVEPOINT: &str = "savepoint operation";
 const NEXT_SAVEPOINT: &str = "release savepoint operation; savepoint operation";
 const ROLLBACK_TO_SAVEPOINT: &str = "rollback to savepoint operation";
