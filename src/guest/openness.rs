@@ -121,8 +121,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the open steps with a second implementation of the rules (rules:
-        /// submissions#open-steps).
+        /// Compares the decision whether a step is open with a second implementation of the rules
+        /// (rules: submissions#open-steps).
         #[test]
         fn open_steps_agree_with_the_sentences(
             status in prop::option::of(prop::sample::select(PrecheckinStatus::VARIANTS)),

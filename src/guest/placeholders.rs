@@ -99,10 +99,9 @@ impl MissingPlaceholder {
 /// replaced by the password of the wireless network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextPlacement {
-    /// The description of a manual with the icon `wifi`. It may contain the password of the
-    /// wireless network.
+    /// The description of a manual with the icon `wifi`. It may contain the network's password.
     WifiManual,
-    /// Any other text. It must not contain the password of the wireless network.
+    /// Any other text. It must not contain the network's password.
     Elsewhere,
 }
 

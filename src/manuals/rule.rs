@@ -204,11 +204,11 @@ pub struct StayLength {
 pub struct Sources {
     /// Selects which of the two lists below applies.
     pub source_rule_type: SourceRuleType,
-    /// The channels whose stays see the manual. If `source_rule_type` selects this list, it has at
+    /// The channels whose guests see the manual. If `source_rule_type` selects this list, it has at
     /// least one channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub included_booking_sources: Option<Vec<String>>,
-    /// The channels whose stays do not see the manual. This list can be empty.
+    /// The channels whose guests do not see the manual. This list can be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded_booking_sources: Option<Vec<String>>,
 }

@@ -1,5 +1,6 @@
-//! Computes the time at which a manual becomes visible if only the time hides it now. Also computes
-//! how long a decision of the rules stays valid.
+//! Computes when a hidden manual becomes visible, if it is hidden only because the period of its
+//! `relative_date` rule has not begun. Also computes how long a decision of the visibility rules
+//! stays valid.
 
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 

@@ -55,8 +55,8 @@ fn address(html: &str) -> Option<&str> {
     (is_open && (name.ends_with(" href") || name.ends_with(" src"))).then_some(value)
 }
 
-/// Percent-encodes a value that is inserted into an address. In the address of a phone number, a
-/// plus sign is not encoded and blanks are removed.
+/// Percent-encodes a value that is inserted into the URL `address`. If the scheme of the URL is
+/// that of a phone number, such as `tel:`, a plus sign is not encoded and blanks are removed.
 fn in_address(address: &str, value: &str) -> String {
     let encoded = |text: &str| -> String {
         let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();

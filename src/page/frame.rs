@@ -38,8 +38,8 @@ pub struct PageFrame<'v> {
     pub title: String,
     /// The language of the product's own texts, such as labels and buttons.
     pub language: &'static str,
-    /// The tag of the language in which the host's texts are requested, such as `pt-BR`. A text
-    /// without a version in this language is shown in another language.
+    /// The tag of the language in which the page requests the texts that the organization wrote,
+    /// such as `pt-BR`. A text without a version in this language is shown in another language.
     pub tag: String,
     pub language_name: &'static str,
     pub direction: &'static str,

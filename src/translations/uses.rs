@@ -506,7 +506,8 @@ pub(crate) struct CheckedText {
     language: String,
     text: String,
     module: &'static dyn TextRules,
-    /// The fields that show the text, except fields of the resource whose operation writes it.
+    /// The fields that show the text. Fields of the resource whose operation writes the text are
+    /// left out.
     uses: Vec<FieldUse>,
     is_change: bool,
 }

@@ -46,7 +46,8 @@ const SCREENING: &str = "Guest screening";
 /// The name of the fee that every guest pays.
 const TOURIST_TAX: &str = "Tourist tax";
 
-/// The domain of a branding. Browsers resolve every name below `localhost` to their own machine.
+/// The host name of the guest links of one branding. Browsers resolve every name below `localhost`
+/// to their own machine.
 const DOMAIN: &str = "signature.localhost";
 /// The name of an extra, which the guest of one stay puts into the cart.
 pub(super) const BREAKFAST: &str = "Breakfast basket";
@@ -299,7 +300,7 @@ pub(super) fn record_id_by_name(records: &[Value], name: &str) -> Value {
     id_by_field(records, "name", name)
 }
 
-/// Returns the id of the record of the branding's domain.
+/// Returns the id of the custom URL whose host is [`DOMAIN`].
 pub(super) fn branding_domain_id(records: &[Value]) -> Value {
     id_by_field(records, "host", DOMAIN)
 }

@@ -33,7 +33,7 @@ impl<'f> GuestFields<'f> {
         typed::trim(first_value(self.fields, &self.name(detail)).unwrap_or_default())
     }
 
-    /// Returns the value that the form showed in a field when it was opened.
+    /// Returns the value that a field had when the guest opened the form.
     fn was(&self, detail: &str) -> &'f str {
         typed::trim(
             first_value(self.fields, &shown_value_field(&self.name(detail))).unwrap_or_default(),
@@ -52,7 +52,7 @@ impl<'f> GuestFields<'f> {
             .all(|detail| self.value(detail.name).is_empty())
     }
 
-    /// Returns the values that the form showed when it was opened.
+    /// Returns the values that the fields had when the guest opened the form, without empty values.
     fn shown(&self, asked: &RequestedFields<'_>) -> Object {
         let value =
             |detail: &GuestField<'_>| (detail.name.to_owned(), json!(self.was(detail.name)));
