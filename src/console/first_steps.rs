@@ -31,7 +31,7 @@ static TASKS: [FirstStepTask; 6] = [
     ("listReservations", "/stays", |words| words.first_stay),
 ];
 
-/// The page from which a member opens a preview.
+/// The path of the list of portals, from which a member gets to a preview of the guest page.
 const PORTALS: &str = "/portals";
 
 pub struct FirstStep {

@@ -209,8 +209,9 @@ async fn arrivals(request: &ConsoleRequest) -> Result<Option<Arrivals>, ConsoleR
         return Ok(None);
     };
     let mut coming = answer.data;
-    // The page checks only the first [`SCAN_LIMIT`] stays. Stays whose check-in is before today in
-    // UTC come last, because that day is today only in some time zones west of UTC.
+    // The page checks only the first [`SCAN_LIMIT`] stays. Stays whose check-in date is before
+    // today in UTC come last, because for most flats that date is in the past. It is today only in
+    // some time zones west of UTC.
     let today = time_format::today(request).to_string();
     coming.sort_by(|one, other| {
         (one.check_in < today, &one.check_in, one.id).cmp(&(

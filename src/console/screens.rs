@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    /// The permission tests derive from the operations in `needs` which members a form must refuse.
-    /// Two forms change nothing, so they name no write operation.
+    /// From the operations in a form's `needs`, the permission tests learn which permissions the
+    /// form requires. Two forms change no data, so they name no write operation.
     #[test]
     fn every_form_except_two_names_a_write_operation() {
         let writes = |id: &str| {

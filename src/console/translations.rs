@@ -244,7 +244,8 @@ struct VersionItem {
     /// Whether the member ticked the box that says that the outdated text is still correct.
     is_confirmed: bool,
     errors: Vec<String>,
-    /// The text that another member saved, if both members changed the text in this language.
+    /// The text that another member has saved in this language since the form was opened. Set only
+    /// if this member has changed the text as well.
     theirs: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub struct ChoiceLists {
     long: HashMap<String, Vec<Row>>,
 }
 
-/// A list that the operations returned. Only a short list has its rows.
+/// The rows that a reference field can refer to. They are stored only if the list is short.
 enum List {
     /// All rows, sorted by name.
     Short(Vec<Row>),

@@ -20,14 +20,15 @@ pub struct Layout {
     /// that field is a list of texts, which may contain these names and others, or it maps such
     /// names to rules.
     pub names: &'static [(&'static str, &'static [&'static str])],
-    /// The fields whose value maps names to rules, such as `guestFieldRules`. The response of the
-    /// read operation has neither the rules nor the list of their names. The form can show these
-    /// fields only if another operation returned their values.
+    /// Fields whose value has one rule for each name in another field, such as one rule for each
+    /// guest field that a step requires. The read operation of the resource returns neither the
+    /// rules nor the names. The form can show both fields only if another operation returned their
+    /// values.
     pub rules: &'static [RuleLayout],
 }
 
-/// The layout of a field whose value is an object of rules. Each key is a name, such as the guest
-/// field `phone`, and its value is the rule for that name.
+/// The layout of a field whose value has one rule for each name in another field, such as one rule
+/// for each guest field that a step requires.
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,

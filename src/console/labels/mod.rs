@@ -263,8 +263,8 @@ mod tests {
         }
     }
 
-    /// A member who fills in a form does not know the names in the interface, so help texts must
-    /// not contain them.
+    /// A member who fills in a form does not know the names of fields in the REST interface. So
+    /// help texts must not contain such names.
     #[test]
     fn help_texts_contain_no_identifiers_of_the_api() {
         /// `BESIDE` has the fields that no form contains. `NAMES` has the names of brands, which

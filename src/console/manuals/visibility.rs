@@ -72,7 +72,8 @@ struct RuleItem {
     is_on: bool,
     lines: Vec<Vec<Control>>,
     errors: Vec<String>,
-    /// The version that another member saved, if both members changed the rule.
+    /// The version of the rule that another member has saved since the form was opened. Set only if
+    /// this member has changed the rule as well.
     theirs: Option<String>,
 }
 

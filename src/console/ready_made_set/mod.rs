@@ -15,7 +15,7 @@ use super::request::ConsoleRequest;
 use super::screens::ScreenResponse;
 use crate::translations::ENGLISH;
 
-/// The operations that the console calls to create the set.
+/// The operations that the console calls to create the ready-made set.
 pub const NEEDS: &[&str] = &[
     "createTranslation",
     "createPrecheckStep",

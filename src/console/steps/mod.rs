@@ -375,8 +375,9 @@ async fn page(
     ))
 }
 
-/// Returns the number of flats to which each step is assigned, directly or through other targets.
-/// The key is the id of the step. The result is empty if the numbers cannot be read.
+/// Returns the number of flats to which each step is assigned, either directly or by their group, a
+/// tag or their portal. The key is the id of the step. The result is empty if the numbers cannot be
+/// read.
 async fn reached(request: &ConsoleRequest, ids: Vec<Uuid>) -> HashMap<Uuid, usize> {
     if ids.is_empty() {
         return HashMap::new();

@@ -280,8 +280,8 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
 #[template(path = "console/events.html")]
 struct Events<'v> {
     frame: ConsoleFrame<'v>,
-    /// The events. Each has its example as text, and the permission that a subscriber needs, in
-    /// words.
+    /// The types of events. Each has an example of its `data` as JSON text, and the permission
+    /// that a subscriber needs, in words.
     events: Vec<(&'v WebhookEventType, String, &'static str)>,
 }
 

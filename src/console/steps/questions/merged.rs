@@ -189,10 +189,11 @@ fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
 /// The questions that lose conditions because the member removed or moved other questions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LostConditions {
-    /// The numbers of the questions that lose all their conditions. Every guest then sees them.
+    /// The positions of the questions that lose all their conditions. Every guest then sees these
+    /// questions.
     pub of_all: Vec<usize>,
-    /// The numbers of the questions that lose some but not all of their conditions. The guests who
-    /// meet only a lost condition no longer see such a question.
+    /// The positions of the questions that lose some of their conditions, but not all. Such a
+    /// question is then shown to other guests than before.
     pub of_more: Vec<usize>,
 }
 
