@@ -37,7 +37,8 @@ const SYNC_TARGET: f64 = 0.5;
 /// The maximum factors by which the first page and the last page of a million stays may be slower
 /// than the first page of a thousand stays.
 const PAGE_TARGETS: (f64, f64) = (1.5, 3.0);
-/// The organization's id, both in the service and in the rows of the bare inserts.
+/// The id of the organization to which all stays belong, both those that the service syncs and
+/// those that the benchmark inserts without the service.
 const ORGANIZATION: Uuid = Uuid::from_u64_pair(0x4001, 0x8000_0000_0000_0001);
 const PATH: &str = "/api/v1/reservations";
 /// The schema for the rows of the bare inserts, inside the database of the service.

@@ -35,8 +35,8 @@ const STAY_TOKEN_SUFFIX: &str = " token";
 /// Formats of strings whose length the format itself limits.
 const SHORT_FORMATS: &[&str] = &["uuid", "date", "time-of-day", "country"];
 
-/// Formats of timestamps. The service parses a timestamp and does not store its text. The body or
-/// address that contains the timestamp has a maximum size.
+/// Formats of timestamps, which need no `maxLength`. The service parses a timestamp and does not
+/// store its text, and the body or URL that contains the timestamp has a maximum size.
 const TIMESTAMP_FORMATS: &[&str] = &["date-time", "future-date-time"];
 
 /// Adds to `unbounded_parts` the path of every part of a schema that lacks a bound.

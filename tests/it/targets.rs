@@ -677,8 +677,8 @@ fn long(characters: usize) -> String {
     format!("{start}{}", "x".repeat(characters - start.len()))
 }
 
-/// Subscribes targets that the service must refuse. Returns a description of each target that it
-/// accepted.
+/// Creates a subscription for each target URL, which the service must refuse with an issue of
+/// `targetUrl`. Returns a description of each URL that got another response.
 async fn refusal_of(org: &Org<'_>, urls: &[(&str, String)]) -> Vec<String> {
     let api = org.key().await;
     let mut wrong = Vec::new();

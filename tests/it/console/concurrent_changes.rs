@@ -442,8 +442,8 @@ async fn concurrent_edits_of_questions_are_merged(app: App) {
             );
         }
     }
-    // The text was changed on the screen with all languages. The step itself did not change,
-    // but the form still reports a conflict.
+    // The other member changes the text of the question, but not the step. The form still
+    // reports a conflict.
     let mine = opened(&browser, &path)
         .await
         .with("q0.text", "Mine")

@@ -47,7 +47,7 @@ pub struct Things<'a> {
     pub feed: Uuid,
     /// An API key without permissions.
     pub key: Uuid,
-    /// A tag that an API client created with `putRecords`, not the platform.
+    /// A tag that an API client created with `putRecords`. The platform did not create it.
     pub tag: Uuid,
 }
 

@@ -266,7 +266,8 @@ async fn a_confidential_app_must_present_its_secret(app: App) {
     refused(&attempt(None, "").await, 401, "invalid_client");
     app.clock.advance(Duration::from_secs(3_600));
     Tokens::of(&attempt(None, &first).await);
-    // The member's session expires before the previous client secret, so the member signs in again.
+    // The previous client secret expires in this time. The member's session expires even earlier,
+    // so the member signs in again.
     app.clock.advance(Duration::from_secs(82_800));
     let scene = MemberScene {
         browser: crate::people::signed_in(&scene.org, scene.member).await,

@@ -23,8 +23,8 @@ const PACE: Duration = Duration::from_millis(50);
 const MAX_ROUNDS: usize = 400;
 /// The pause before a write is sent again with its idempotency key.
 const REPEAT_DELAY: Duration = Duration::from_millis(200);
-/// How long the victim repeats a write that got no response. The final check repeats a request
-/// for at most the same time.
+/// How long the victim repeats a write that got no response. [`Victim::audit`], the check after the
+/// attack, repeats a request for the same time.
 const REPEAT_LIMIT: Duration = Duration::from_secs(60);
 /// The number of rounds from one reading of the server's memory to the next.
 const ROUNDS_PER_MEMORY_READING: u32 = 5;
