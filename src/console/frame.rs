@@ -86,7 +86,7 @@ pub struct ConsoleFrame<'v> {
     pub style: &'static str,
     pub script: &'static str,
     pub groups: Vec<NavigationGroup>,
-    /// The address of the search. `None` if the member may not search.
+    /// The address of the page with search results. `None` if the member may not search.
     pub search: Option<String>,
     pub person: &'v str,
     pub organization: &'v str,

@@ -47,14 +47,15 @@ store::statements! {
     /// Selects one delivery of a subscription.
     ONE = "select id, status, next_attempt_at, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and id = ?3";
-    /// Selects the failed deliveries of a subscription, without pings. Begins after the delivery
+    /// Selects the failed deliveries of a subscription, except pings. Begins after the delivery
     /// with the creation time `?3` and the id `?4`.
     FAILED = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and status = 'failed'
         and is_ping = false and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5";
-    /// Selects the deliveries that were pending when their subscription was disabled, without
-    /// pings. Begins after the delivery with the creation time `?3` and the id `?4`.
+    /// Selects the deliveries, except pings, that were discarded because they were still pending
+    /// when their subscription was disabled. Begins after the delivery with the creation time `?3`
+    /// and the id `?4`.
     CUT = "select id, created_at, doc from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and is_cut = true
         and status = 'discarded' and is_ping = false

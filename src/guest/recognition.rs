@@ -46,7 +46,7 @@ pub(super) struct RecognitionNeeds {
 }
 
 impl RecognitionNeeds {
-    /// Looks up whether the guest stayed before, and whether the guest's identity is verified.
+    /// Both facts: whether the guest stayed before, and whether the guest's identity is verified.
     pub(super) const BOTH: Self = Self {
         stayed: true,
         verified: true,

@@ -59,7 +59,7 @@ struct ProblemPage<'p> {
     text: &'static str,
 }
 
-/// Returns the page of an error, in the browser's language.
+/// Returns the page that describes the error `problem`, in the browser's language.
 pub(super) fn error_page(
     service: &Service,
     headers: &HeaderMap,

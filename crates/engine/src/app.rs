@@ -78,8 +78,8 @@ pub struct Named {
     pub is_always: bool,
 }
 
-/// A function that finds the callers of tokens from guests' links. The map has an entry for each
-/// token that exists.
+/// A function that finds the callers of tokens from guests' links. The returned map has an entry
+/// for each given token that exists.
 pub type FindLinked = fn(&mut Transaction<'_>, Vec<String>) -> Result<HashMap<String, Identified>>;
 
 /// The function that identifies guests by the token in the path of their requests, and the name of

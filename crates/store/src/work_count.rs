@@ -38,7 +38,8 @@ pub struct WorkCount {
     pub instructions: u64,
 }
 
-/// The maximum work of a transaction: among all transactions, and among those on behalf of a share.
+/// The largest numbers of a [`WorkCount`] so far: among all transactions, and among the
+/// transactions on behalf of a share.
 #[derive(Debug, Default)]
 pub(crate) struct MaxWork {
     all: Maxima,

@@ -89,8 +89,8 @@ pub(super) fn form_fields<'s>(
     })
 }
 
-/// Returns the fields in the form that changes a resource, with the facts that [`laid_out`] adds to
-/// each field.
+/// Returns the fields in the form that changes a resource. Each has the known names, and the
+/// statement whether the form can show its value, that [`laid_out`] adds.
 fn shown_specs(
     request: &ConsoleRequest,
     resource: &Resource,

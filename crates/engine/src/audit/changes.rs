@@ -127,8 +127,8 @@ pub fn difference(
     (!changes.is_empty() || was_updated || was_created_or_deleted).then_some(changes)
 }
 
-/// Returns the fields in `tells`, each with the value that was sent, or else the value in the
-/// answer. Omits fields that have neither.
+/// Returns a change for each field in `tells`. The change has the field's value in the input, or
+/// else the value in the answer. Omits a field whose value is missing or empty in both.
 #[must_use]
 pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
     let value = |name: &str| {

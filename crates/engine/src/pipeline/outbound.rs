@@ -127,7 +127,7 @@ impl OutboundBuffer {
         })
     }
 
-    /// Reserves space for a response body of `bytes` bytes, also if the buffer then exceeds its
+    /// Reserves space for a response body of `bytes` bytes, even if the buffer then exceeds its
     /// limit. The space is free again when the reservation is dropped.
     #[must_use]
     pub fn reserve(self: &Arc<Self>, share: Share, bytes: u64) -> Arc<OutboundReservation> {
