@@ -89,7 +89,7 @@ enum Command {
         /// The file with the recorded answer.
         answer: PathBuf,
     },
-    /// Post a recorded delivery as many times as standard input requests.
+    /// Post a recorded delivery as many times as each line of standard input requests.
     #[command(hide = true)]
     BarePost {
         /// The file with the delivery and its targets.

@@ -1,5 +1,5 @@
-//! Tests of a disk that does not confirm writes or confirms them late: the meaning of a 503 for a
-//! write, and the ways in which a client learns the outcome.
+//! Tests of a service whose disk does not confirm writes, or confirms them late. They check the
+//! meaning of a 503 for a write, and the ways in which a client learns the outcome of the write.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::support::dice::Dice;
 use crate::support::{Api, ApiResponse, App, Org, new_id, on_both, reservation};
 
-/// A function that returns whether a filter must find this reservation.
+/// A function that returns whether a list with a certain filter must contain a given reservation.
 type Holds<'f> = Box<dyn Fn(&Value) -> bool + 'f>;
 
 /// An HTTPS address on which nothing listens, so no delivery succeeds and every delivery stays in

@@ -436,7 +436,7 @@ fn a_message_form_reads_text_and_key() {
 }
 
 proptest! {
-    /// Each form refuses every field that it does not have.
+    /// The form of each type of step refuses a submission with a field that the form does not have.
     #[test]
     fn unknown_form_fields_are_refused(
         step_type in prop::sample::select(StepType::VARIANTS),

@@ -15,7 +15,8 @@ use crate::support::{App, Org, new_id, on_both, reservation};
 
 /// Maximum number of addresses that the test visits of each kind of page.
 const MAX_PER_KIND: usize = 2;
-/// Addresses of searches and filters. No link leads to them, because a member types the text.
+/// Addresses of pages with a search or a filter. No link leads to these pages, because a member
+/// gets to them by a form.
 const SEARCHES: [&str; 4] = [
     "/console/search?query=flat",
     "/console/stays?query=ada",
