@@ -501,7 +501,8 @@ async fn step(
     assign(&client, STEP, id, field, &targets).await
 }
 
-/// Creates the questions of a step. Each question and each option is a separate translation.
+/// Creates a translation for each question and each option of a step. Returns the questions as the
+/// request that creates the step contains them.
 async fn questions(client: &Client) -> anyhow::Result<Value> {
     let mut questions = Vec::new();
     for (kind, question, names) in QUESTIONS {

@@ -62,7 +62,8 @@ pub struct CertificateRenewer {
     current: Mutex<Option<CertificateFacts>>,
     /// Locked during an order, so that there is only one order at a time.
     order: tokio::sync::Mutex<()>,
-    /// Wakes [`Self::run`] from the pause before its next check.
+    /// Ends the pause of [`Self::run`], which then checks at once whether the certificate must be
+    /// renewed.
     check_now: Notify,
 }
 

@@ -10,8 +10,8 @@ use super::request::ConsoleRequest;
 use crate::page;
 use crate::words::{fill, in_language};
 
-/// Limits that make a page short enough to read. `MOST` is the maximum number of lines. `LONGEST`
-/// is the maximum number of characters of a value.
+/// Limits that keep a console page with a guest's answers short. `MOST` is the maximum number of
+/// answer lines. `LONGEST` is the maximum number of characters of an answer.
 const MOST: usize = 200;
 const LONGEST: usize = 2_000;
 const LIST_WAIVERS: &str = "listDamageWaivers";

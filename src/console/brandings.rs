@@ -114,8 +114,8 @@ pub struct ColourPair {
     pub is_readable: bool,
 }
 
-/// Returns the pairs of colours in a branding. A colour in the submitted form replaces the stored
-/// colour.
+/// Returns each text colour of a branding with its background colour. A colour in the submitted
+/// form replaces the stored colour.
 fn colour_pairs(request: &ConsoleRequest, branding: &Map<String, Value>) -> Vec<ColourPair> {
     let colour = |name: &str| {
         let colour = request

@@ -104,8 +104,8 @@ impl StoredAcceptance {
         }
     }
 
-    /// Fails with 409 if the text has changed since the guest read it. `read_hash` is the hash of
-    /// the text that the guest read. Without this hash, the check always passes.
+    /// Fails with 409 if the agreement's text has changed since the guest read it. `read_hash` is
+    /// the hash of the text that the guest read. If it is `None`, the texts are not compared.
     pub(super) fn require_shown(&self, read_hash: Option<&str>) -> Result<()> {
         match read_hash {
             Some(read_hash) if self.proof.text_sha256.as_deref() != Some(read_hash) => {

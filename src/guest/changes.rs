@@ -54,7 +54,7 @@ store::statements! {
     INSERT_CHANGE = "insert into guest_change
         (organization_id, cursor, kind, reservation_id, step_id, occurred_at, details)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    /// Selects the last cursor that an organization has assigned.
+    /// Selects the cursor of an organization's latest guest change.
     LATEST = "select latest from guest_change_cursor where organization_id = ?1";
     /// Selects the lowest cursor whose change is still stored.
     OLDEST = "select min(cursor) from guest_change where organization_id = ?1";

@@ -156,7 +156,8 @@ fn of_answers(step: &Step, answers: Option<&Object>) -> Vec<StoredFlag> {
     }
 }
 
-/// Returns the age below which an identity check flags a guest.
+/// Returns the minimum age of guests in an identity check. The submission is flagged if a guest is
+/// younger. Returns `None` if the step checks no identity, or if its policy ignores the age.
 fn minimum_age(step: &Step) -> Option<u32> {
     let settings = &step.write_only;
     precheck::flagged_below(

@@ -28,7 +28,8 @@ store::statements! {
         where r.organization_id = ?1 and r.kind = 'reservation' and r.id = ?2
         and e.organization_id = ?1
         order by e.check_in, e.id limit ?3";
-    /// Selects the last report of the platform on a step of a stay that checks an identity.
+    /// Selects the latest progress that the platform reported for an identity check of a stay, that
+    /// is, for a step of the type `identity_check`.
     IDENTITY = "select p.doc from step_progress p
         join precheck_step s on s.organization_id = p.organization_id and s.id = p.step_id
         where p.organization_id = ?1 and p.reservation_id = ?2

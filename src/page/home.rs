@@ -38,7 +38,7 @@ struct GuestHome<'v> {
     /// The manuals that the guest needs on the day of the request. The page shows them before all
     /// other manuals.
     first: Vec<ManualSection<'v>>,
-    /// The link to directions, and the address of the flat as text.
+    /// The URL of the directions to the flat, and the postal address of the flat.
     directions: Option<(String, Option<String>)>,
     asking: Option<PrecheckinPrompt<'v>>,
     headings: Vec<ManualSection<'v>>,
@@ -126,7 +126,8 @@ struct NextLink<'v> {
     /// The label of the link. If the link leads to a step, the label has a placeholder for the
     /// step's title.
     words: &'static str,
-    /// The step to which the link leads; `None` if the link leads to the review.
+    /// The step to which the link leads; `None` if the link leads to the page on which the guest
+    /// reviews all answers and submits them.
     step: Option<&'v StepView>,
     href: String,
 }

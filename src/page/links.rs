@@ -27,7 +27,8 @@ impl StayLinks {
         }
     }
 
-    /// Returns the same addresses with another time of the preview.
+    /// Returns the same addresses, but with `time` in the query of each. A preview then shows the
+    /// page as guests see it at this time.
     #[must_use]
     pub fn at_time(self, time: String) -> Self {
         Self {

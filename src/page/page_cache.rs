@@ -28,7 +28,8 @@ const OVERHEAD: u64 = 512;
 /// The cached pages. Each page has a key that is made from the request for it.
 pub struct PageCache(Cache<Box<str>, Arc<CachedPage>, ByBytes>);
 
-/// A rendered page. It is valid for the same guest view in the same minute.
+/// A rendered page. It is used again only in the minute in which it was rendered, and only for the
+/// guest view from which it was rendered.
 pub struct CachedPage {
     /// The `ETag` of the guest view that the page was rendered from.
     pub state: HeaderValue,

@@ -11,7 +11,7 @@ use super::records;
 use super::step::Step;
 use crate::scopes::{self, Coverage, EntityType};
 
-/// Returns 404 if the caller cannot access the step. Otherwise returns whether the step also
+/// Fails with 404 if the caller cannot access the step. Otherwise returns whether the step also
 /// reaches properties outside the caller's access.
 pub(crate) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     if !context.property_scope().is_limited() {

@@ -57,13 +57,13 @@ impl Assignments {
         }
     }
 
-    /// Adds the direct assignment of a portal to a property. Call this method and the two methods
-    /// below in the order in which the portals were created.
+    /// Records that a portal is assigned directly to a property. Call this method, `add_group` and
+    /// `add_tag` in the order in which the portals were created.
     pub fn add_direct(&mut self, property: Uuid, portal: Uuid) {
         self.direct.entry(property).or_insert(portal);
     }
 
-    /// Records that a portal is assigned to a group. The first portal of a group stays.
+    /// Records that a portal is assigned to a group.
     pub fn add_group(&mut self, group: Uuid, portal: Uuid) {
         self.added += 1;
         self.groups.entry(group).or_insert((self.added, portal));

@@ -52,7 +52,8 @@ fn piece(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Returns the digits of a piece without leading zeros. Returns `None` for a piece without digits.
+/// Returns the number that a piece of a text consists of, without leading zeros. Returns `None` for
+/// a piece without digits.
 fn digits(piece: &str) -> Option<&str> {
     piece
         .starts_with(|c: char| c.is_ascii_digit())

@@ -214,7 +214,7 @@ impl Queue {
     fn flush(&self, timeout: Duration) {
         let (mark, is_written) = mpsc::sync_channel(1);
         if self.sender.try_send(LogEntry::Mark(mark)).is_ok() {
-            // If `timeout` passes first, the process ends without the remaining lines.
+            // If the queued lines are not written within `timeout`, the process ends without them.
             let _ = is_written.recv_timeout(timeout);
         }
     }

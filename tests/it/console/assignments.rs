@@ -9,7 +9,7 @@ use super::{Form, marta, member_with, page, portal, read};
 use crate::people::{ada, signed_in};
 use crate::support::{Api, App, Org, new_id, on_both};
 
-/// Creates `count` flats, each named `name` and a number.
+/// Creates `count` flats. The name of each flat is `name` followed by a number.
 async fn flats(org: &Org<'_>, name: &str, count: usize) -> Vec<Uuid> {
     let ids: Vec<Uuid> = (0..count).map(|_| new_id()).collect();
     let record = |(number, id): (usize, &Uuid)| {

@@ -52,8 +52,8 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 /// not exported.
 static QUEUE: OnceLock<(Url, Mutex<Receiver<SpanData>>)> = OnceLock::new();
 
-/// Returns the number of spans dropped since the process started: the queue was full, or the
-/// collector refused them.
+/// Returns the number of spans that were dropped since the process started, because the queue was
+/// full or the collector refused them.
 #[must_use]
 pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
