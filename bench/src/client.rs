@@ -200,7 +200,7 @@ impl ChangingPortal {
         })
     }
 
-    /// Returns the body of the request that makes the next change.
+    /// Returns the body of a request that changes the portal's support notes to a new text.
     fn next(&self) -> Value {
         json!({ "data": { "supportNotes": self.notes.next() } })
     }

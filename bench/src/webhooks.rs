@@ -435,7 +435,8 @@ impl Bench {
     }
 }
 
-/// Returns the number of items in a round of this length.
+/// Returns the number of events or deliveries in a round of this length, with `per_second` of them
+/// in each second.
 fn count_in(length: Duration, per_second: u32) -> anyhow::Result<usize> {
     Ok(usize::try_from(
         length.as_millis() * u128::from(per_second) / 1_000,

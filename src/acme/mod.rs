@@ -68,8 +68,8 @@ pub struct CertificateRenewer {
 }
 
 impl CertificateRenewer {
-    /// Opens the authority's folder, and loads the certificate that is stored in it. Blocks the
-    /// thread.
+    /// Opens the folder with the account at the certificate authority, and loads the certificate
+    /// that is stored in it. Blocks the thread.
     pub(crate) fn open(
         settings: AcmeSettings,
         tls: Arc<Tls>,

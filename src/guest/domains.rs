@@ -61,7 +61,8 @@ pub(crate) fn stay_url(
     Ok(page_address(context.public_url(), host, token))
 }
 
-/// Returns the hosts of those reservations that have a domain, by the reservation's id.
+/// Returns the hosts of the custom URLs on which guests open the pages of these reservations, by
+/// the reservation's id. Omits reservations without a custom URL.
 pub(crate) fn hosts(
     context: &mut Context<'_, '_>,
     reservations: Vec<Uuid>,

@@ -30,8 +30,8 @@ store::statements! {
 /// The prefix of preview tokens.
 pub(super) const PREVIEW_PREFIX: &str = "pv_";
 
-/// The credential of the guest interface: a token in the path that opens one reservation or one
-/// preview.
+/// Finds the caller of the guest interface by the token in the path, which opens one reservation or
+/// one preview. For an unknown token, the 404 names a `Stay`.
 pub(crate) const LINK: GuestTokenLookup = GuestTokenLookup { find, what: "Stay" };
 
 fn find(tx: &mut Transaction<'_>, tokens: Vec<String>) -> Result<HashMap<String, Identified>> {

@@ -169,7 +169,7 @@ impl Precheckin {
         Ok(())
     }
 
-    /// Returns the pre-check-in as it is at another time.
+    /// Returns the same pre-check-in, but with the stage that the stay has at the time `at`.
     pub(super) fn at(mut self, stay: &Stay, at: Timestamp) -> Self {
         self.stage = StayStage::of(stay, at);
         self

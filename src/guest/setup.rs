@@ -39,7 +39,8 @@ pub(super) struct GuestSetup {
     /// The branding of the portal. Without a portal, or for a portal without a branding, this is
     /// the organization's default branding.
     pub branding: Option<Branding>,
-    /// The host of the branding's domain; `None` if guests use the public URL.
+    /// The host of the branding's custom URL, on which guests open their pages; `None` if they open
+    /// them on the host of the service's public URL.
     pub domain: Option<String>,
     /// Whether the setup includes inactive steps, manuals and offers.
     pub which: SetupScope,

@@ -97,7 +97,8 @@ async fn server(State(service): State<Arc<Service>>) -> Response {
     response
 }
 
-/// Returns the metadata of a resource as a response.
+/// Returns the metadata document of a protected resource, such as the tool interface, as a response
+/// (RFC 9728).
 fn resource_response(service: &Service, resource: Resource) -> Response {
     let mut response = reply::document(&resource_document(&service.app_state.public_url, resource));
     attach_operation(&mut response, "getProtectedResourceMetadata", None);

@@ -37,7 +37,8 @@ store::statements! {
     /// ends, the lock prevents a member from granting such a client access.
     IDLE = "select id from oauth_app where idle_since <= ?1 order by idle_since, id limit ?2
         for update skip locked";
-    /// Like `IDLE`, but selects only clients with a metadata document.
+    /// Selects and locks clients with a metadata document whose idle period began at `?1` or
+    /// earlier.
     IDLE_DOCUMENTS = "select id from oauth_app where document_url is not null and idle_since <= ?1
         order by idle_since, id limit ?2 for update skip locked";
     /// Of the clients with the ids `?1`, selects those that have a grant.

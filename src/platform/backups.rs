@@ -40,7 +40,8 @@ pub(crate) struct LastBackup {
 }
 
 impl BackupStatusFile {
-    /// Returns the path of a SQLite database's JSON file. Returns `None` for PostgreSQL.
+    /// Returns the path of the JSON file in which `vestibule backup` records the backups of a
+    /// SQLite database. Returns `None` for PostgreSQL.
     #[must_use]
     pub fn for_database(database_url: &str) -> Option<Self> {
         let location = Location::of(database_url).ok()?;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{branding_operations, portal_operations};
 use crate::translations::{self, ENGLISH};
 
-/// Describes a portal. Requests contain the portal's texts, but responses contain only the ids of
-/// their translations. So the description adds the texts.
+/// Describes a portal for its audit entry. Requests contain texts of the portal, but responses
+/// contain only the ids of their translations. So the description adds the English texts.
 pub(super) fn portal(
     context: &mut Context<'_, '_>,
     input: &Value,

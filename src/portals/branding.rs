@@ -153,7 +153,8 @@ impl Creatable for BrandingFields {
     }
 }
 
-/// Returns the published example, with a link to a callout.
+/// Returns the example of a branding in the OpenAPI document. The branding links a text as its
+/// callout message.
 fn example() -> Value {
     let [id, callout] =
         [0xab, 0xac].map(|last| Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_8900 + last));

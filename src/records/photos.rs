@@ -121,8 +121,8 @@ impl PhotoSigner {
     }
 
     fn mac(&self, photo: SignedPhoto<'_>) -> Hmac<Sha256> {
-        // All parts of the message except the key have a fixed length, so two photos never have the
-        // same message.
+        // The signature covers these four values, one after the other. Only the key has a variable
+        // length, and the key is last. So the signatures of two photos never cover the same bytes.
         let SignedPhoto {
             organization,
             review,
@@ -192,9 +192,9 @@ impl PhotoSigner {
 pub(crate) struct AddressSigner(Hmac<Sha256>);
 
 impl AddressSigner {
-    /// Returns the signature of a URL with these parts. The signature covers the parts without
-    /// separators. So each part must have the same length in every URL of this purpose; otherwise
-    /// different parts could have the same signature.
+    /// Returns the signature of a URL that consists of these parts. The signature covers the parts
+    /// without separators. So each part must have the same length in every URL that this signer
+    /// signs; otherwise different parts could have the same signature.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> String {
         URL_SAFE_NO_PAD.encode(self.mac(parts).finalize().into_bytes())
     }

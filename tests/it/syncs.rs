@@ -488,7 +488,7 @@ async fn an_older_version_that_arrives_late_is_ignored(app: App) {
         is("later", 0)
     );
     // The service also compares the version of a deletion with the stored version. If one sync
-    // contains a record twice, it compares these two versions as well.
+    // contains a record twice, the service compares the versions of these two changes.
     let gone =
         |version: &str| json!({ "kind": "tag", "id": tag, "isDeleted": true, "version": version });
     let data = org.sync(json!([gone("2026-11-21T09:00:00Z")])).await.data();

@@ -111,7 +111,8 @@ impl Secrets {
     }
 }
 
-/// Returns one signature of a message. `timestamp` is the time of sending in Unix seconds.
+/// Returns the signature of a message with one of the secrets. `timestamp` is the time of sending
+/// in Unix seconds.
 fn sign(secret: &Secret, id: &str, timestamp: i64, body: &str) -> Result<String> {
     let encoded = secret.0.strip_prefix(PREFIX).unwrap_or(&secret.0);
     let key = STANDARD

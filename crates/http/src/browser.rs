@@ -71,7 +71,8 @@ pub enum FormTargets {
 pub enum Referrer {
     /// No site.
     Nobody,
-    /// Only this service, which checks the referrer of forms.
+    /// Only this service. With the policy of [`Self::Nobody`], browsers would send `Origin: null`
+    /// with a form. The service checks the origin of forms.
     ThisService,
 }
 

@@ -204,7 +204,7 @@ impl Sqlite {
 struct Files {
     files: [(PathBuf, Identity); 2],
     opened: Instant,
-    /// Microseconds from `opened` to the last successful check of the files.
+    /// Microseconds from `opened` to the last check that found neither file deleted or replaced.
     checked_at_micros: AtomicU64,
 }
 
@@ -469,8 +469,8 @@ fn overwrite(connection: &Connection) {
         connection.pragma_update(None, "user_version", version.wrapping_add(1))
     });
     if let Err(error) = overwritten {
-        // The error is only logged. The empty commit is in the log, and replaces the batch there,
-        // even if the disk did not confirm it.
+        // Even if the disk did not confirm the empty commit, it has replaced the failed batch in
+        // the write-ahead log. So the failure only causes a log line.
         tracing::debug!(
             %error,
             "the empty commit that overwrites a failed batch was not confirmed"

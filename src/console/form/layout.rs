@@ -16,9 +16,9 @@ pub struct Layout {
     pub omitted: &'static [&'static str],
     /// Fields that contain a Markdown text. The form shows a preview of the text.
     pub markdown: &'static [&'static str],
-    /// The names for which the console has labels, by the form field that uses them. The value of
-    /// that field is a list of texts, which may contain these names and others, or it maps such
-    /// names to rules.
+    /// Fields whose values contain names, each with the names for which the console has a label.
+    /// The value of such a field is a list of names, or one rule for each name. It can also contain
+    /// names without a label.
     pub names: &'static [(&'static str, &'static [&'static str])],
     /// Fields whose value has one rule for each name in another field, such as one rule for each
     /// guest field that a step requires. The read operation of the resource returns neither the

@@ -90,7 +90,8 @@ impl PassPushes {
         }
     }
 
-    /// Checks all registered passes once, and sends the pushes that are due.
+    /// Searches once for registered passes whose content has changed, and sends the pushes that are
+    /// due.
     pub async fn step(&self) {
         if let Err(error) = self.check().await {
             warn(

@@ -84,7 +84,8 @@ async fn api_keys_are_listed_with_their_last_use(app: App) {
         "{log}"
     );
 
-    // The list of API keys shows no part of an audit entry that the caller may not read.
+    // In the list of API keys, `lastWrite` comes from the audit log. It is null for a caller
+    // limited to some properties, who may not read that audit entry.
     let flat = org.property(None, &[]).await;
     let listed = org.limited(&[flat]).await.get("/api-keys").await.data()[0].clone();
     assert_eq!(

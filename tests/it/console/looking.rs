@@ -7,8 +7,8 @@ use super::{Form, marta, page, plain, read};
 use crate::support::house::House;
 use crate::support::{ApiResponse, App, on_both};
 
-/// Returns a form that requests a preview for the page's frame, with the values of the form
-/// `typed`.
+/// Returns the form that requests the preview, which a page shows in a frame. The form contains the
+/// values of `typed`, the form that the member filled in on the page.
 fn preview_form(page: &str, typed: &Form) -> Form {
     let mut form = Form::of(page, "/preview");
     form.fields.push(("look".to_owned(), "1".to_owned()));

@@ -98,8 +98,8 @@ impl MatrixMember {
         if let Some(refusals) = self.refusals.get(operation) {
             return *refusals;
         }
-        // A token cannot call the operations of API keys. `listTeamApiKeys` needs the same
-        // permission and accepts a token.
+        // The operations in `SESSION_ONLY` refuse every token. So the test calls `listTeamApiKeys`
+        // instead, which needs the same permission and accepts a token.
         let operation = if SESSION_ONLY.contains(&operation) {
             "listTeamApiKeys"
         } else {

@@ -28,7 +28,7 @@ pub type AuditFields = Map<String, Value>;
 /// exist.
 pub type ObjectReader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<AuditedObject>>;
 
-/// A function that returns the object that an input refers to, without its fields.
+/// A function that returns the type, the id and the name of the object that an input refers to.
 pub type TargetReader = fn(&mut Context<'_, '_>, &Value) -> Result<Target>;
 
 /// The audit entry of an operation.

@@ -124,7 +124,8 @@ impl ProgressTracker {
             }
             tokio::select! {
                 () = tokio::time::sleep_until(deadline) => {}
-                // `limits` owns the sender, so the channel stays open.
+                // `limits` owns the sender of this channel. So `changed` never returns the error
+                // for a closed channel.
                 _ = changes.changed() => {}
             }
         }

@@ -513,7 +513,8 @@ impl Activity {
         self.closes_in_stages.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until all requests in progress have been incomplete for [`CLOSE_TIMEOUT`].
+    /// Waits until the connection has had requests in progress for [`CLOSE_TIMEOUT`], and the body
+    /// of each of them has been incomplete for all of this time.
     async fn until_only_incomplete(&self) {
         let mut since = None;
         loop {

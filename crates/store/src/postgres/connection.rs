@@ -65,7 +65,7 @@ pub(crate) struct Connection {
     pub(super) is_read: bool,
 }
 
-/// The states in the diagram at the top of this file.
+/// The state of a connection. The diagram at the top of this file shows when the state changes.
 enum ConnectionState {
     Unproven { replace_until: Instant },
     Proven,

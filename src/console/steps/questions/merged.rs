@@ -91,7 +91,8 @@ fn find<'q>(questions: &'q [EditedQuestion], key: &str) -> Option<&'q EditedQues
     questions.iter().find(|question| question.key == key)
 }
 
-/// Merges the questions of a form with the stored questions.
+/// Merges `mine`, the questions of a form, with the questions that are stored now. `base` has the
+/// questions that were stored when the member opened the form.
 pub fn merged(
     base: &OpenedQuestions,
     mine: &[EditedQuestion],
