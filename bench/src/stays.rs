@@ -177,8 +177,8 @@ impl Bench {
     }
 }
 
-/// Returns the median time of a page of stays in milliseconds. The configuration changes before
-/// each request.
+/// Returns the median time of requests for a page of stays, in milliseconds. The configuration
+/// changes before each request, so that no part of a response comes from the cache.
 async fn page_time(client: &Client, offset: u64) -> anyhow::Result<f64> {
     let page = Page::measure(
         client,

@@ -17,7 +17,7 @@ use super::screens::ScreenResponse;
 /// [`show`] and [`save`] as its pages.
 pub trait Editor: 'static {
     /// The path of the page that lists the resources, relative to the console, such as `/portals`.
-    /// The paths of the two forms begin with this path.
+    /// The paths of the forms that create and change a resource begin with it.
     const PATH: &'static str;
     /// The operations and the layout of the form.
     const RESOURCE: &'static Resource;

@@ -30,7 +30,7 @@ const MAX_EXTRAS: usize = 200;
 store::statements! {
     /// Selects the cart of a stay.
     CART = "select doc from guest_cart where organization_id = ?1 and reservation_id = ?2";
-    /// Selects the cart of a stay that was already recorded as abandoned.
+    /// Selects the cart of a stay, if the cart was already recorded as abandoned.
     RECORDED_CART = "select doc from guest_cart where organization_id = ?1 and reservation_id = ?2
         and due_at is null";
     /// Inserts or replaces the cart of a stay.

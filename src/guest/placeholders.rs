@@ -2,8 +2,8 @@
 //! translations#placeholders).
 //!
 //! A value is written in the guest's language and is never read as Markdown or HTML. If a
-//! placeholder has no value, its text is not shown, and the explanation of the guest's view
-//! (`explain.rs`) names the placeholder.
+//! placeholder has no value, guests do not see the text that contains it, and the explanation of
+//! the guest's view (`explain.rs`) names the placeholder.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

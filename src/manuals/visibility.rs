@@ -169,7 +169,8 @@ impl VisibilityInput {
     }
 }
 
-/// Whether the visibility rules show a manual for a stay at a time, and otherwise the reason.
+/// The decision of the visibility rules about a manual, for a stay at a time: the manual is shown,
+/// or the reason why it is not.
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Visibility {

@@ -306,8 +306,8 @@ impl Escaper<'_> {
         }
     }
 
-    /// Adds a whole HTML tag, a whole HTML comment, or an address in angle brackets. Adds any other
-    /// angle bracket as text. Returns the number of bytes that were read.
+    /// Appends a whole HTML tag, a whole HTML comment, or an address in angle brackets to the
+    /// output. Appends any other angle bracket as text. Returns the number of bytes that were read.
     fn angle(&mut self, rest: &str, following: &[&str]) -> usize {
         if let Some(tag) = Tag::read(rest) {
             let is_closed = tag.is_closed(&rest[tag.text.len()..])

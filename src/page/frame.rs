@@ -262,8 +262,8 @@ impl PageFrame<'_> {
         fill(&self.any(words), &[("title", &title)])
     }
 
-    /// Returns a text of the host in an unknown language as HTML. The browser detects the direction
-    /// of the text.
+    /// Returns a text as HTML. The host wrote the text in a language that the service does not
+    /// know, so the browser detects the direction of the text.
     #[must_use]
     #[expect(clippy::unused_self, reason = "templates have no other way to call it")]
     pub fn any(&self, text: &str) -> String {

@@ -87,7 +87,7 @@ store::statements! {
     COUNT_THESE = select!("count(*)", " and id = any(?9)
         and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
-    /// Selects a page of the records among the ids `?9` that the caller can access.
+    /// Selects a page of those records with the ids `?9` that the caller can access.
     PAGE_THESE = select!("id", " and id = any(?9) and
         (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))

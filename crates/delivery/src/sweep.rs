@@ -277,8 +277,8 @@ fn is_full(rows: usize, limit: i64) -> bool {
     i64::try_from(rows).is_ok_and(|rows| rows >= limit)
 }
 
-/// Returns the smallest id that can be created at a time. An id of UUID version 7 begins with the
-/// time in milliseconds.
+/// Returns the smallest id that a delivery created at `time` can have. An id of UUID version 7
+/// begins with the time in milliseconds.
 fn first_id_at(time: Timestamp) -> Uuid {
     let milliseconds = u64::try_from(time.as_millisecond()).unwrap_or(0);
     Uuid::from_u128(u128::from(milliseconds) << 80)

@@ -238,8 +238,9 @@ impl StoredCharge {
         is_changed
     }
 
-    /// Returns a new charge in place of a charge that was cancelled with its stay, because the stay
-    /// is no longer cancelled. Returns `None` for any other charge.
+    /// Returns a new charge that replaces this charge, if this charge was cancelled together with
+    /// its stay. The caller has found that the stay is no longer cancelled. Returns `None` for any
+    /// other charge.
     pub(super) fn replacement_charge(
         &mut self,
         id: Uuid,

@@ -338,8 +338,8 @@ async fn remove_queued(service: &Arc<Service>) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-/// Removes the bytes of a key, or of all keys in a folder. Without a configured storage there are
-/// no bytes.
+/// Deletes the object with this key from the file storage. A key that ends with `/` is a folder,
+/// and all objects in it are deleted. Without a configured storage there is nothing to delete.
 async fn remove_bytes(service: &Service, key: &str) -> Result<()> {
     let Some(uploads) = service.app_state.extension::<Uploads>() else {
         return Ok(());

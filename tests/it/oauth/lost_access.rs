@@ -23,7 +23,8 @@ async fn tools_at(app: &App, path: &str, token: &str) -> u16 {
         .status
 }
 
-/// Calls a tool that reads, at a path below the tool interface. Returns whether the call succeeded.
+/// Calls the tool `listTags` at a path of the tool interface, such as `/mcp/read-only`. Returns
+/// whether the call succeeded.
 async fn calls_at(app: &App, path: &str, token: &str) -> bool {
     let params = json!({ "name": "listTags", "arguments": {} });
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
