@@ -6,8 +6,8 @@
 //! - [`control`] builds the controls that the template shows.
 //! - [`layout`] sorts the fields into sections.
 //! - [`choice_lists`] finds the rows that a field can refer to.
-//! - [`rules`] finds faults in fields that have a rule for each of several names, such as a rule for
-//!   each detail that guests are asked for.
+//! - [`rules`] finds faults in fields that have a rule for each of several names, such as a rule
+//!   for each detail that guests are asked for.
 //! - [`form_view`] is a form with its values. [`free_form`] is a form whose fields are not derived
 //!   from an operation.
 //! - [`editing`] shows, checks and saves a form.
