@@ -79,7 +79,7 @@ impl JsonSchema for GuestFieldRules {
     }
 }
 
-/// The details of a guest on which a rule can depend.
+/// The details of a guest on which a rule for asking or requiring a field can depend.
 #[derive(Debug, Clone, Copy)]
 pub struct GuestCategory<'g> {
     pub part: GuestPart,

@@ -99,8 +99,8 @@ impl TranslationClient {
     }
 
     /// Translates the parts of a text between its placeholders one after another. Used if the
-    /// translator changes or drops numbers in braces. The result reads less well, because the
-    /// translator does not see whole sentences.
+    /// translator changes or drops the numbers in braces that stand for the placeholders. The
+    /// result reads less well, because the translator does not see whole sentences.
     async fn translate_pieces(
         &self,
         text: &str,

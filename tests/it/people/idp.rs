@@ -35,7 +35,7 @@ pub enum SigningKey {
     EdDsa,
     /// An unpublished key that has the key id of the `EdDSA` key.
     Forged,
-    /// An unpublished key whose key id the provider does not publish either.
+    /// The provider publishes neither this key nor its key id.
     Unknown,
     /// The client secret, as an HMAC key.
     Shared,

@@ -141,9 +141,9 @@ impl Pooling {
         }
     }
 
-    /// Returns whether the server reported with its answers that it refuses writes. Behind a pooler
-    /// in transaction mode this is always false, because such a pooler reports the state of the
-    /// first server that it connected to.
+    /// Returns whether the server reported with its answers that it refuses writes. A pooler in
+    /// transaction mode reports the state of the first server that it connected to, which may be
+    /// another server. So this function ignores its report and returns false.
     pub(super) fn is_demoted(self, link: &Link) -> bool {
         self == Self::BySession && link.is_read_only()
     }
