@@ -60,6 +60,16 @@ struct IncomingState {
     bodies: Usage,
 }
 
+impl IncomingState {
+    /// Returns the usage that a part counts towards, and the part's amount.
+    const fn usage_of(&mut self, part: Part) -> (&mut Usage, u64) {
+        match part {
+            Part::Bytes(bytes) => (&mut self.bytes, bytes),
+            Part::Body => (&mut self.bodies, 1),
+        }
+    }
+}
+
 /// How much of one limit is in use: in total, and by each sender.
 #[derive(Default)]
 struct Usage {
@@ -107,24 +117,25 @@ pub enum Sender {
     Organization(Uuid),
 }
 
-/// The space in the memory budget that is reserved for a chunk of a request body.
-struct ChunkReservation {
+/// The part of a limit that a sender uses. Dropping this value frees the part.
+struct Reservation {
     incoming: Arc<Incoming>,
     sender: Sender,
-    bytes: u64,
+    part: Part,
 }
 
-/// A place among the limited number of unfinished request bodies. Dropping this value frees the
-/// place.
-struct BodyReservation {
-    incoming: Arc<Incoming>,
-    sender: Sender,
+#[derive(Clone, Copy)]
+enum Part {
+    /// The number of bytes of a chunk, out of the memory budget.
+    Bytes(u64),
+    /// One of the request bodies that may be unfinished.
+    Body,
 }
 
 /// A chunk of a body, and its reserved space.
 struct ReservedChunk {
     bytes: Bytes,
-    _reserved_space: ChunkReservation,
+    _reserved_space: Reservation,
 }
 
 impl AsRef<[u8]> for ReservedChunk {
@@ -191,14 +202,15 @@ impl Incoming {
     /// is set if the body is refused.
     pub fn counted(self: &Arc<Self>, sender: Sender, body: Body) -> (Body, Refusal) {
         let refusal = Refusal::default();
-        let place = if body.is_end_stream() {
-            BodyPlace::Finished
+        let is_empty = body.is_end_stream();
+        let place = if is_empty {
+            None
         } else {
-            self.reserve_body(sender)
-                .map_or(BodyPlace::Refused, BodyPlace::Reserved)
+            self.reserve(sender, Part::Body)
         };
         let body = Body::new(CountedBody {
             body,
+            is_over_limit: !is_empty && place.is_none(),
             place,
             incoming: self.clone(),
             sender,
@@ -210,25 +222,18 @@ impl Incoming {
         (body, refusal)
     }
 
-    fn reserve_body(self: &Arc<Self>, sender: Sender) -> Option<BodyReservation> {
-        self.state()
-            .bodies
-            .take(sender, 1, self.max_bodies)
-            .then(|| BodyReservation {
-                incoming: self.clone(),
-                sender,
-            })
-    }
-
-    fn reserve_chunk(self: &Arc<Self>, sender: Sender, bytes: u64) -> Option<ChunkReservation> {
-        self.state()
-            .bytes
-            .take(sender, bytes, self.limit)
-            .then(|| ChunkReservation {
-                incoming: self.clone(),
-                sender,
-                bytes,
-            })
+    fn reserve(self: &Arc<Self>, sender: Sender, part: Part) -> Option<Reservation> {
+        let limit = match part {
+            Part::Bytes(_) => self.limit,
+            Part::Body => self.max_bodies,
+        };
+        let mut state = self.state();
+        let (usage, amount) = state.usage_of(part);
+        usage.take(sender, amount, limit).then(|| Reservation {
+            incoming: self.clone(),
+            sender,
+            part,
+        })
     }
 
     fn refuse(&self, refusal: &Refusal) -> axum::Error {
@@ -249,7 +254,7 @@ impl Incoming {
         let reserved_space = async {
             loop {
                 let freed = self.freed.notified();
-                if let Some(reserved_space) = self.reserve_chunk(sender, size) {
+                if let Some(reserved_space) = self.reserve(sender, Part::Bytes(size)) {
                     return reserved_space;
                 }
                 freed.await;
@@ -267,16 +272,16 @@ impl Incoming {
     }
 }
 
-impl Drop for ChunkReservation {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        self.incoming.state().bytes.release(self.sender, self.bytes);
-        self.incoming.freed.notify_waiters();
-    }
-}
-
-impl Drop for BodyReservation {
-    fn drop(&mut self) {
-        self.incoming.state().bodies.release(self.sender, 1);
+        let mut state = self.incoming.state();
+        let (usage, amount) = state.usage_of(self.part);
+        usage.release(self.sender, amount);
+        drop(state);
+        // No body waits for another body to end.
+        if matches!(self.part, Part::Bytes(_)) {
+            self.incoming.freed.notify_waiters();
+        }
     }
 }
 
@@ -291,20 +296,14 @@ impl Refusal {
     }
 }
 
-/// The place of a request body among the unfinished bodies that the budget allows.
-enum BodyPlace {
-    Reserved(#[expect(dead_code, reason = "is released when it is dropped")] BodyReservation),
-    /// The body is refused, because too many other bodies were unfinished when it began. The next
-    /// read of the body fails.
-    Refused,
-    /// The body has ended.
-    Finished,
-}
-
 /// A request body whose chunks reserve space in the memory budget before they are returned.
 struct CountedBody {
     body: Body,
-    place: BodyPlace,
+    /// Whether too many other bodies were unfinished when this body began. In that case each read
+    /// of this body fails.
+    is_over_limit: bool,
+    /// The place among the unfinished bodies. `None` if the body has ended or is over the limit.
+    place: Option<Reservation>,
     incoming: Arc<Incoming>,
     sender: Sender,
     /// A chunk that waits for space in the memory budget.
@@ -325,7 +324,7 @@ impl HttpBody for CountedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if matches!(self.place, BodyPlace::Refused) {
+        if self.is_over_limit {
             return Poll::Ready(Some(Err(self.incoming.refuse(&self.refusal))));
         }
         loop {
@@ -350,7 +349,7 @@ impl HttpBody for CountedBody {
                     Err(frame) => return Poll::Ready(Some(Ok(frame))),
                 },
                 other => {
-                    self.place = BodyPlace::Finished;
+                    self.place = None;
                     return Poll::Ready(other);
                 }
             }
