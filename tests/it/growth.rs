@@ -16,9 +16,9 @@ async fn work_of(
     request: impl Future<Output = crate::support::ApiResponse>,
 ) -> WorkCount {
     let store = &app.server.service.store;
-    store.max_work_of_shares();
+    store.max_work();
     request.await.data();
-    store.max_work_of_shares()
+    store.max_work()
 }
 
 /// Checks that a request for `many` items runs no more statements than a request for `few` items.

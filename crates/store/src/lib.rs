@@ -245,7 +245,7 @@ impl Store {
             return None;
         };
         let span = info_span!(target: SPANS, "read from a replica");
-        let work = self.max_work.of(None, within(span.clone(), work));
+        let work = within(span.clone(), work);
         postgres.read_from_replica(work).instrument(span).await
     }
 
@@ -332,25 +332,15 @@ impl Store {
         }
     }
 
-    /// Returns the largest [`WorkCount`] since the last call, and resets it. Each number is a
-    /// separate maximum, so two numbers may come from different transactions. Tests use this method
-    /// to detect queries that read more rows as a list grows.
+    /// Returns the largest [`WorkCount`] of a transaction on behalf of a share since the last call,
+    /// and resets it. Each number is a separate maximum, so two numbers may come from different
+    /// transactions. Tests use this method to detect queries that read more rows as a list grows.
     #[expect(
         clippy::must_use_candidate,
         reason = "a caller may only want to reset the maxima"
     )]
     pub fn max_work(&self) -> WorkCount {
         self.max_work.take()
-    }
-
-    /// Does the same as [`Store::max_work`], but leaves out transactions without a share, which are
-    /// mostly background work. Each of the two methods resets only the maxima that it returns.
-    #[expect(
-        clippy::must_use_candidate,
-        reason = "a caller may only want to reset the maxima"
-    )]
-    pub fn max_work_of_shares(&self) -> WorkCount {
-        self.max_work.take_of_shares()
     }
 
     /// Returns how many connections are in use now, how many operations wait for a connection, and

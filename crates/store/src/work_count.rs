@@ -10,9 +10,9 @@
 //! assert!(statements <= 5, "{statements}");
 //! ```
 //!
-//! The maximum is used because background work runs small transactions between the reset and the
-//! reading. `max_work_of_shares` leaves out transactions without a share, such as the dispatcher's
-//! search for due deliveries. A test that compares two counts uses this method.
+//! The maximum is used because a request runs several transactions. Transactions without a share
+//! are left out: most of them are background work, such as the dispatcher's search for due
+//! deliveries, and could run between the reset and the reading.
 //!
 //! A test measures a list twice, with few and with many rows in the table. The number of statements
 //! must be the same in both. On SQLite, `instructions` must grow no faster than the number of
@@ -38,25 +38,19 @@ pub struct WorkCount {
     pub instructions: u64,
 }
 
-/// The largest numbers of a [`WorkCount`] so far: among all transactions, and among the
-/// transactions on behalf of a share.
+/// The maximum of each number of a [`WorkCount`], among the transactions on behalf of a share. Two
+/// maxima may come from different transactions.
 #[derive(Debug, Default)]
 pub(crate) struct MaxWork {
-    all: Maxima,
-    of_shares: Maxima,
-}
-
-/// The maximum of each number of a [`WorkCount`]. Two maxima may come from different transactions.
-#[derive(Debug, Default)]
-struct Maxima {
     statements: AtomicU64,
     rows: AtomicU64,
     instructions: AtomicU64,
 }
 
 impl MaxWork {
-    /// Returns `work` with an additional last step: each number of the work's [`WorkCount`] that is
-    /// greater than the recorded maximum replaces that maximum.
+    /// Returns `work` with an additional last step: if the transaction runs on behalf of a share,
+    /// each number of its [`WorkCount`] that is greater than the recorded maximum replaces that
+    /// maximum.
     pub(crate) fn of<T, E>(
         self: &Arc<Self>,
         share: Share,
@@ -65,28 +59,16 @@ impl MaxWork {
         let max_work = self.clone();
         move |transaction: &mut Transaction<'_>| {
             let outcome = work(transaction);
-            max_work.all.record(transaction.work);
             if share.is_some() {
-                max_work.of_shares.record(transaction.work);
+                max_work.record(transaction.work);
             }
             outcome
         }
     }
 
-    /// Returns the highest number of statements, of rows and of instructions of any transaction
-    /// since the last call. Resets all three numbers to 0.
+    /// Returns the highest number of statements, of rows and of instructions of a transaction since
+    /// the last call. Resets all three numbers to 0.
     pub(crate) fn take(&self) -> WorkCount {
-        self.all.take()
-    }
-
-    /// Does the same as [`MaxWork::take`], but only for transactions on behalf of a share.
-    pub(crate) fn take_of_shares(&self) -> WorkCount {
-        self.of_shares.take()
-    }
-}
-
-impl Maxima {
-    fn take(&self) -> WorkCount {
         let take = |number: &AtomicU64| number.swap(0, Ordering::Relaxed);
         WorkCount {
             statements: take(&self.statements),
