@@ -191,7 +191,7 @@ impl TargetKind {
     }
 
     /// Returns the kinds of records that can be targets: properties, groups and tags.
-    pub(crate) fn record_kinds() -> impl Iterator<Item = RecordKind> {
+    pub(crate) fn record_kinds() -> impl Iterator<Item = RecordKind> + Clone {
         Self::VARIANTS.iter().filter_map(|kind| kind.record())
     }
 }

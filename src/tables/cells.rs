@@ -7,7 +7,6 @@ use uuid::Uuid;
 use super::columns::CellType;
 use super::dates::DateParser;
 use super::names::RecordLookup;
-use crate::records::RecordKind;
 use crate::scopes::TargetKind;
 
 /// The character that separates the items of a list in one cell.
@@ -43,16 +42,15 @@ pub(super) fn parse_cell(
                 .map(|value| json!(value))
                 .ok_or_else(|| format!("must be one of {}", values.join(", ")))
         }
-        CellType::Reference(kind) => names.find(&[*kind], cell).map(|id| json!(id)),
+        CellType::Reference(kind) => names.find([*kind], cell).map(|id| json!(id)),
         CellType::References(kind) => {
-            let ids = items(cell).map(|item| names.find(&[*kind], item));
+            let ids = items(cell).map(|item| names.find([*kind], item));
             let ids = ids.collect::<Result<Vec<Uuid>, _>>()?;
             Ok(json!(ids))
         }
-        CellType::Place => {
-            let kinds: Vec<RecordKind> = TargetKind::record_kinds().collect();
-            names.find(&kinds, cell).map(|id| json!(id))
-        }
+        CellType::Place => names
+            .find(TargetKind::record_kinds(), cell)
+            .map(|id| json!(id)),
     }
 }
 

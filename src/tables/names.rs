@@ -46,34 +46,35 @@ impl RecordLookup {
 
     /// Finds the record to which a cell refers, among the records of these kinds. Returns the
     /// record's id, or the error message.
-    pub(super) fn find(&self, kinds: &[RecordKind], cell: &str) -> Result<Uuid, String> {
+    pub(super) fn find(
+        &self,
+        kinds: impl IntoIterator<Item = RecordKind, IntoIter: Clone>,
+        cell: &str,
+    ) -> Result<Uuid, String> {
+        let kinds = kinds.into_iter();
         if let Ok(id) = cell.parse::<Uuid>()
-            && kinds.iter().any(|kind| self.ids.contains(&(*kind, id)))
+            && kinds.clone().any(|kind| self.ids.contains(&(kind, id)))
         {
             return Ok(id);
         }
         let name = normalized(cell);
         let matches = kinds
-            .iter()
-            .filter_map(|kind| self.by_name.get(&(*kind, name.clone())))
+            .clone()
+            .filter_map(|kind| self.by_name.get(&(kind, name.clone())))
             .flatten();
         let matches: Vec<Uuid> = matches.copied().collect();
         let kind_names = kinds
-            .iter()
+            .clone()
             .map(|kind| kind.label().to_lowercase())
             .collect::<Vec<_>>()
             .join(" or ");
         match matches[..] {
             [id] => Ok(id),
-            [] => {
-                let ids = kinds
-                    .iter()
-                    .map(|kind| (*kind, id_of_external_id(self.organization, *kind, cell)));
-                ids.into_iter()
-                    .find(|id| self.ids.contains(id))
-                    .map(|(_, id)| id)
-                    .ok_or_else(|| format!("no {kind_names} is named {cell:?}"))
-            }
+            [] => kinds
+                .map(|kind| (kind, id_of_external_id(self.organization, kind, cell)))
+                .find(|id| self.ids.contains(id))
+                .map(|(_, id)| id)
+                .ok_or_else(|| format!("no {kind_names} is named {cell:?}")),
             _ => Err(format!(
                 "{} records are named {cell:?}; name the {kind_names} by its id",
                 matches.len()

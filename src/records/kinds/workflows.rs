@@ -55,15 +55,12 @@ record! {
 }
 
 /// The kind of a record that a run can be about.
-#[derive(Serialize)]
-pub(crate) struct WorkflowSubject(RecordKind);
-
-impl VariantArray for WorkflowSubject {
-    const VARIANTS: &'static [Self] = &[
-        Self(RecordKind::Reservation),
-        Self(RecordKind::Task),
-        Self(RecordKind::Review),
-        Self(RecordKind::Device),
-        Self(RecordKind::Upsell),
-    ];
+#[derive(Serialize, VariantArray)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WorkflowSubject {
+    Reservation,
+    Task,
+    Review,
+    Device,
+    Upsell,
 }
