@@ -22,7 +22,7 @@ const SHORT_TARGET: f64 = 0.25;
 /// The minimum rate of requests for the compressed list, as a fraction of the rate of a bare HTTP
 /// handler that sends the same bytes.
 const COMPRESSED_TARGET: f64 = 0.6;
-/// The number of processors that a server is told to assume, although the machine has fewer.
+/// The value of `--processors` for a server, larger than the number of processors of the machine.
 const PROCESSORS: u32 = 32;
 /// The minimum rate of a server that assumes too many processors, as a fraction of the rate of a
 /// server that assumes the real number. Both servers use the real processors.

@@ -253,8 +253,8 @@ pub fn refusal(request: &ConsoleRequest, refusal: &ConsoleRefusal) -> Response {
     )
 }
 
-/// Returns the heading and the text of an error page. The heading says what went wrong, and the
-/// text says what the member can do.
+/// Returns the heading and the text of an error page. The heading names the error, and the text
+/// names the next step for the member.
 pub fn heading_and_text(
     refusal: &ConsoleRefusal,
     words: &ConsoleWords,

@@ -24,9 +24,9 @@ const ORGANIZATION_KEY: &str = "organization.storage_limit";
 /// limits and for the bytes that are in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// The total size in bytes of the files of one stay: the maximum, or what is in use.
+    /// The total size of the files of one stay in bytes: a maximum, or the size in use.
     pub per_stay: u64,
-    /// The total size in bytes of all files of an organization: the maximum, or what is in use. An
+    /// The total size of all files of an organization in bytes: a maximum, or the size in use. An
     /// organization's settings can replace the maximum.
     pub per_organization: u64,
 }

@@ -72,7 +72,8 @@ store::statements! {
 }
 
 engine::stored_enum! {
-    /// The kind of a change: what the guest did, or what the service must tell the platform.
+    /// The kind of a change: an action of the guest, or an event that the service reports to the
+    /// platform.
     pub(crate) enum ChangeKind {
         /// The guest saved a step.
         AnswersSaved,

@@ -1,5 +1,5 @@
-//! The phase of a stay, by the calendar of the flat. The guest's page shows first what a guest
-//! needs in that phase (`page/home.rs`).
+//! The phase of a stay, by the calendar of the flat. The guest's page begins with the
+//! sections for that phase (`page/home.rs`).
 //!
 //! | phase | from | until |
 //! |---|---|---|

@@ -9,8 +9,8 @@ use super::fields::{FieldInput, PageField};
 use super::frame::PageFrame;
 use super::summary::Summary;
 
-/// A page with one form, and a list of what the guest has sent with this form before, such as
-/// earlier issues.
+/// A page with one form, and a list of the guest's earlier entries in this form, such as issues
+/// that the guest has reported.
 #[derive(Template)]
 #[template(path = "page/sheet.html")]
 pub struct FormPage<'v> {

@@ -76,7 +76,7 @@ impl From<SkippedRecord> for Rejected {
     }
 }
 
-/// What happens to a request that contains an invalid record.
+/// The effect of an invalid record on its request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OnInvalid {

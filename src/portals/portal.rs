@@ -154,8 +154,8 @@ engine::resource! {
         /// Whether a finished pre-check-in is celebrated with confetti. Default `true`.
         sent as bool, in precheckin;
 
-        /// Whether the platform is told when a guest selects extras and then abandons the
-        /// selection.
+        /// Whether the service reports to the platform that a guest selected extras and then
+        /// abandoned the selection.
         is_cart_abandonment_enabled: bool = true,
         /// Whether the changes of guests that the platform reads include an abandoned selection of
         /// extras. Default `true`.

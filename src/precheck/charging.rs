@@ -87,9 +87,9 @@ pub fn configuration_issue(step: &Step, accounts: &Accounts) -> Option<Configura
 
 /// Returns whether a deposit step can charge guests. The step can name a payment account for the
 /// damage waiver and one for the deposit. If it names none for one of them, the organization's
-/// default account applies. The accounts for what the step offers must be active. If the step
-/// offers neither, all accounts that it names must be active, or the default account if it names
-/// none.
+/// default account applies. The account for each charge that the step offers must be active. If
+/// the step offers no charge, all accounts that it names must be active, or the default account if
+/// it names none.
 fn can_charge_deposit(step: &Step, accounts: &Accounts) -> bool {
     let charges = &step.charges;
     let (waiver, deposit) = (

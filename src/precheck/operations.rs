@@ -329,8 +329,8 @@ fn not_found() -> Error {
     Error::not_found("Pre-check step")
 }
 
-/// What differs between a request that creates a step and a request that changes one. `base` is the
-/// path of the object that contains the step's fields. The paths of issues begin with it.
+/// The difference between a request that creates a step and a request that changes one. `base` is
+/// the path of the object that contains the step's fields. The paths of issues begin with it.
 #[derive(Clone, Copy)]
 struct RequestShape {
     is_create: bool,

@@ -188,7 +188,7 @@ engine::resource! {
         /// means no bound.
         sent as Option<Count>, in audience;
 
-        /// Which of the two lists of booking channels decides; null if channels do not matter.
+        /// The list of booking channels that decides; null if every channel gets the step.
         inclusion_type: Option<InclusionType> = None,
         /// How booking channels decide who gets the step. `all_except_selected` hides it for
         /// `excludedSources`, `only_selected` shows it for `includedSourcesReturning` alone. Null,

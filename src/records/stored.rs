@@ -88,7 +88,7 @@ pub(crate) struct StoredRecord {
     pub property_id: Option<Uuid>,
     /// The record's data, as JSON text.
     pub doc: String,
-    /// Who wrote the record: the platform, people or a calendar feed.
+    /// The writer of the record: the platform, people or a calendar feed.
     pub origin: RecordOrigin,
     /// The columns that lists filter by.
     pub facets: Facets,

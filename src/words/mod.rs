@@ -58,8 +58,9 @@ pub const fn step_title(words: &Words, step_type: StepType) -> &'static str {
     }
 }
 
-/// Returns the built-in sentence about a step: what the host or another service does, or what the
-/// guest confirms. Returns `None` for the steps that consist only of the guest's answers.
+/// Returns the built-in sentence about a step. The sentence describes the action of the host or of
+/// another service, or the confirmation of the guest. Returns `None` for the steps that consist
+/// only of the guest's answers.
 #[must_use]
 pub const fn what_happens(words: &Words, step_type: StepType) -> Option<&'static str> {
     Some(match step_type {

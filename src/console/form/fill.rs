@@ -336,8 +336,8 @@ fn meant<'t>(known: &'t [(String, String)], typed: &'t str) -> &'t str {
         .map_or(typed, |(value, _)| value.as_str())
 }
 
-/// Returns the name in one row of a list of rules: the name of what the rule applies to, such as
-/// the guest field `phone`. Returns an empty text if the row has no name.
+/// Returns the name in one row of a list of rules. The rule applies to the field or check of this
+/// name, such as the guest field `phone`. Returns an empty text if the row has no name.
 pub fn subject(specs: &[FieldSpec], row: &str, fields: &ConsoleFields) -> String {
     let about = specs.iter().find(|part| part.name == RULE_NAME_FIELD);
     let about = about.and_then(|part| read(part, &format!("{row}.{RULE_NAME_FIELD}"), fields));

@@ -1,7 +1,7 @@
 //! Signed, short-lived addresses of files, and the route `/files/guest/…` that serves the files.
 //!
 //! The signature in the address is the only credential. Every invalid address (changed, expired, or
-//! of a deleted file) gets the same 404, so that nobody can find out by guessing which files exist.
+//! of a deleted file) gets the same 404, so a guess does not show whether a file exists.
 //! Guests upload the files, so their content is not trusted. The response tells a browser to save
 //! the file, to trust only the declared media type, and to run nothing in the file.
 
@@ -45,8 +45,8 @@ const OPERATION: &str = "getGuestFile";
 const PURPOSE: &str = "guest_files";
 
 store::statements! {
-    /// Selects a file without a check of permissions: whoever has an address with a valid signature
-    /// may read the file.
+    /// Selects a file without a check of permissions, because the valid signature of an address
+    /// permits every caller to read the file.
     FILE = "select f.key, f.doc from guest_file f join organization o on o.id = f.organization_id
         where f.organization_id = ?1 and f.id = ?2 and o.erased_at is null";
 }

@@ -79,7 +79,7 @@ async fn a_guest_of_a_longer_stay_does_the_new_step_and_submits_again() {
             .await;
         rebook(&house, json!({ "adults": 1 })).await;
         let details = house.step("your_details", json!({})).await;
-        // The reservation has one adult, so the step for the other guests asks for nobody.
+        // The reservation has one adult, so the step for the other guests has no fields.
         house.step("other_guests", json!({})).await;
         let rules = house.step("agreement", json!({ "minLos": 7 })).await;
         house

@@ -86,8 +86,8 @@ impl Needs {
         }
     }
 
-    /// Returns 403 if the caller lacks a permission that the operation requires whatever the body
-    /// contains. The console uses this method to find the operations that a member can never call.
+    /// Returns 403 if the caller lacks a permission that the operation requires for every body. The
+    /// console uses this method to find the operations that a member can never call.
     pub fn check_early(self, access: &Access) -> Result<()> {
         match self {
             Self::ByBody(check) => check(&Value::Null, access),

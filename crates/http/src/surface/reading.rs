@@ -25,7 +25,7 @@ pub(super) struct BodyProgress {
 }
 
 impl BodyProgress {
-    /// Wraps the body of a request. The returned [`BodyProgress`] tells whether the body was
+    /// Wraps the body of a request. The returned [`BodyProgress`] records whether the body was
     /// completely read. The bytes of the body count toward the memory limit of the client's
     /// address.
     pub(super) fn watch(request: Request, incoming: &Arc<Incoming>) -> (Request, Self) {

@@ -203,8 +203,8 @@ fn result(outcome: Outcome, advice: fn(&Value) -> Option<String>) -> Result<Call
     if !(200..300).contains(&status) {
         let mut error = take("/error").unwrap_or_default();
         if let Some(seconds) = retry_after {
-            // A tool's result has no headers, so the value of `Retry-After` is a field of the
-            // error's details.
+            // A tool's result has no headers. The error's details therefore contain the value of
+            // `Retry-After`.
             error["details"]["retryAfterSeconds"] = seconds.into();
         }
         let advice = advice(&error);
