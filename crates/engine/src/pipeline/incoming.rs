@@ -118,7 +118,7 @@ pub enum Sender {
 }
 
 /// The part of a limit that a sender uses. Dropping this value frees the part.
-struct Reservation {
+struct ReservedPart {
     incoming: Arc<Incoming>,
     sender: Sender,
     part: Part,
@@ -135,7 +135,7 @@ enum Part {
 /// A chunk of a body, and its reserved space.
 struct ReservedChunk {
     bytes: Bytes,
-    _reserved_space: Reservation,
+    _reserved_space: ReservedPart,
 }
 
 impl AsRef<[u8]> for ReservedChunk {
@@ -222,14 +222,14 @@ impl Incoming {
         (body, refusal)
     }
 
-    fn reserve(self: &Arc<Self>, sender: Sender, part: Part) -> Option<Reservation> {
+    fn reserve(self: &Arc<Self>, sender: Sender, part: Part) -> Option<ReservedPart> {
         let limit = match part {
             Part::Bytes(_) => self.limit,
             Part::Body => self.max_bodies,
         };
         let mut state = self.state();
         let (usage, amount) = state.usage_of(part);
-        usage.take(sender, amount, limit).then(|| Reservation {
+        usage.take(sender, amount, limit).then(|| ReservedPart {
             incoming: self.clone(),
             sender,
             part,
@@ -272,7 +272,7 @@ impl Incoming {
     }
 }
 
-impl Drop for Reservation {
+impl Drop for ReservedPart {
     fn drop(&mut self) {
         let mut state = self.incoming.state();
         let (usage, amount) = state.usage_of(self.part);
@@ -303,7 +303,7 @@ struct CountedBody {
     /// of this body fails.
     is_over_limit: bool,
     /// The place among the unfinished bodies. `None` if the body has ended or is over the limit.
-    place: Option<Reservation>,
+    place: Option<ReservedPart>,
     incoming: Arc<Incoming>,
     sender: Sender,
     /// A chunk that waits for space in the memory budget.
