@@ -17,6 +17,11 @@ confirmed = Confirmed
 tentative = Tentative
 cancelled = Cancelled
 
+# Tasks.
+
+open = Open
+completed = Completed
+
 # Types of steps.
 
 your_details = Guest details

@@ -12,6 +12,8 @@ rent_baby_gear = Alquilar artículos de bebé
 confirmed = Confirmada
 tentative = Provisional
 cancelled = Cancelada
+open = Pendiente
+completed = Terminada
 
 your_details = Datos del huésped
 identity_check = Verificación de identidad

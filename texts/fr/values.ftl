@@ -12,6 +12,8 @@ rent_baby_gear = Louer du matériel pour bébé
 confirmed = Confirmé
 tentative = Provisoire
 cancelled = Annulé
+open = À faire
+completed = Terminé
 
 your_details = Coordonnées du voyageur
 identity_check = Vérification d’identité

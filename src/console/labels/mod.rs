@@ -243,6 +243,20 @@ mod tests {
         assert!(lacking.is_empty(), "{lacking:?}");
     }
 
+    /// The audit log shows the statuses of stays and tasks. `in_progress` has the label of the
+    /// pre-check-in's status.
+    #[test]
+    fn every_status_in_the_audit_log_has_a_spanish_and_french_label() {
+        for status in ["open", "completed", "confirmed", "tentative", "cancelled"] {
+            for language in ["es", "fr"] {
+                assert!(
+                    values::label(language, status).is_some(),
+                    "{language} {status}"
+                );
+            }
+        }
+    }
+
     /// Collects the fields of a schema, each with its summary.
     fn described(schema: &Value, found: &mut BTreeSet<(String, String)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
