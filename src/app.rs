@@ -10,9 +10,11 @@ use engine::pipeline::Service;
 use serde_json::Value;
 use vestibule_http::surface::{self, OtherRoutes};
 
-use crate::{
-    calendars, console, devices, events, guest, guides, manuals, oauth, page, people, platform,
-    portals, precheck, records, scopes, search, tables, translations,
+use crate::guides;
+use access::{oauth, people};
+use features::{
+    calendars, devices, events, guest, manuals, platform, portals, precheck, records, scopes,
+    search, tables, translations,
 };
 
 /// The modules, in the order in which the published documents list their operations. The modules
@@ -34,7 +36,7 @@ static MODULES: [&Module; 17] = [
     &calendars::MODULE,
     &people::MODULE,
     &oauth::MODULE,
-    &console::MODULE,
+    &vestibule_console::MODULE,
 ];
 
 /// Returns the title and the description of an interface's OpenAPI document.
@@ -237,7 +239,7 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
-    use crate::translations::{SourceTable, TextRules};
+    use features::translations::{SourceTable, TextRules};
 
     #[test]
     fn every_source_table_belongs_to_exactly_one_module() {

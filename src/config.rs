@@ -32,7 +32,7 @@ pub use self::serve::{Oidc, ServeFlags};
 use self::text::TrimmedParser;
 pub use self::tls::{PublicUrlFlags, TlsFlags};
 use self::values::{column, country, duration, email, kind, language, name, permission, time_zone};
-use crate::records::RecordKind;
+use features::records::RecordKind;
 
 /// Guest portals for short-term rentals.
 #[derive(Debug, Parser)]

@@ -16,7 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::guest_files::GuestFiles;
 use crate::config::BackupFlags;
-use crate::platform::BackupStatusFile;
+use features::platform::BackupStatusFile;
 
 /// The file name of the database in a backup set.
 pub(super) const DATABASE_FILE_NAME: &str = "vestibule.db";

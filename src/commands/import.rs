@@ -1,6 +1,6 @@
 //! `vestibule import`: imports sync records from an NDJSON file in batches, with a progress bar.
 //!
-//! Each batch is a request to the operation `sync` (`crate::platform`). `super::table` imports CSV.
+//! Each batch is a request to the operation `sync` (`features::platform`). `super::table` imports CSV.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::local::LocalCaller;
 use crate::config::ImportFlags;
-use crate::platform::MAX_RECORDS;
 use crate::server;
+use features::platform::MAX_RECORDS;
 
 /// Limits of a batch in an import. Larger batches are hardly faster, and the import would report an
 /// invalid record later.

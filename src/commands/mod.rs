@@ -26,8 +26,8 @@ use crate::config::{
     Cli, DatabaseFlags, MemberCommand, MigrateFlags, OrganizationCommand, ServeCommand, ServeFlags,
     unknown_variables,
 };
-use crate::people;
 use crate::server::{self, CertificateSource, Server};
+use access::people;
 pub use backup::backup;
 pub use demo::demo;
 pub use doctor::doctor;

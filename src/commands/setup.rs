@@ -1,7 +1,7 @@
 //! The commands `vestibule setup-link`, `vestibule organization create` and `vestibule member
 //! invite`. With them, an operator adds an organization and its members if no platform does so.
 //!
-//! These commands also work while `vestibule serve` runs. `crate::people` does the work.
+//! These commands also work while `vestibule serve` runs. `access::people` does the work.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use engine::pipeline::Service;
 use crate::config::{
     CreateOrganizationFlags, DatabaseFlags, InviteMemberFlags, PublicUrlFlags, SetupLinkFlags,
 };
-use crate::people::{self, Invitation, InvitedMember, NewOrganization};
 use crate::server;
+use access::people::{self, Invitation, InvitedMember, NewOrganization};
 
 /// Prints a link to set up the first organization.
 pub(super) async fn setup_link(flags: SetupLinkFlags) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! `vestibule import --csv`: imports all records of a CSV file, or none if a record is invalid.
 //!
-//! `crate::tables` reads the file; `super::import` is the import of NDJSON.
+//! `features::tables` reads the file; `super::import` is the import of NDJSON.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use engine::error::Error;
 use super::import::open_input;
 use crate::config::ImportFlags;
 use crate::server;
-use crate::tables::{self, ImportTable, Imported, TableError};
+use features::tables::{self, ImportTable, Imported, TableError};
 
 /// Maximum size of a CSV file in bytes. The operation `importRecords` has the same limit.
 const LIMIT: u64 = 16 << 20;

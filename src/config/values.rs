@@ -12,8 +12,8 @@ use strum::VariantArray as _;
 use url::Url;
 
 use super::text;
-use crate::people::is_loopback;
-use crate::records::RecordKind;
+use access::people::is_loopback;
+use features::records::RecordKind;
 
 /// Maximum value of `--keep-alive`.
 const MAX_KEEP_ALIVE: Duration = Duration::from_secs(3_600);

@@ -14,8 +14,9 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::app;
-use crate::calendars::{self, CalendarFetcher};
-use crate::{events, guest, oauth, people, platform, translations};
+use access::{oauth, people};
+use features::calendars::{self, CalendarFetcher};
+use features::{events, guest, platform, translations};
 
 /// How often the sweeps run.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);

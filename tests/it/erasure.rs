@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use engine::access::Permission;
 use engine::operation::Surface;
+use features::events::Timekeeper;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Value as Sql;
 use strum::VariantArray;
 use uuid::Uuid;
-use vestibule::events::Timekeeper;
 
 use crate::support::house::House;
 use crate::support::receiver::{Receiver, subscribe, until_read};
@@ -441,7 +441,7 @@ async fn rows_of_an_erased_organization_are_deleted_in_batches(app: App) {
             .server
             .service
             .store
-            .write(move |tx| vestibule::platform::sweep(tx, vestibule::app::app(), &clock))
+            .write(move |tx| features::platform::sweep(tx, vestibule::app::app(), &clock))
             .await
             .unwrap();
         let now = count().await;
@@ -472,7 +472,7 @@ async fn background_work_skips_erased_organizations(app: App) {
         Timekeeper::new(app.server.service.clone()).run_once().await,
         0
     );
-    let translator = vestibule::translations::Translator::new(
+    let translator = features::translations::Translator::new(
         app.server.service.clone(),
         "http://127.0.0.1:9",
         None,

@@ -5,12 +5,12 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use engine::access::Permission;
+use features::events::{Event, Timekeeper};
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 use store::{Json, Statement, Store};
 use strum::VariantArray;
 use uuid::Uuid;
-use vestibule::events::{Event, Timekeeper};
 use vestibule::server::Server;
 
 use crate::support::receiver::Receiver;

@@ -239,7 +239,7 @@ async fn old_guest_changes_are_swept_in_batches(app: App) {
     for (has_more, oldest) in [(true, Some(501)), (true, Some(1_001)), (false, None)] {
         let swept = service
             .store
-            .write(move |tx| vestibule::guest::sweep(tx, now))
+            .write(move |tx| features::guest::sweep(tx, now))
             .await
             .unwrap();
         let first: Vec<Option<i64>> = app

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use engine::operation::Surface;
+use features::events::Event;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
 use vestibule::app::app;
-use vestibule::events::Event;
 use vestibule_http::surface::openapi;
 
 /// Adds to `matches` each value of a document that satisfies `predicate`, with the value's path.
@@ -217,7 +217,7 @@ fn oauth_scopes_match_the_permissions_of_operations() {
 fn every_record_kind_is_described_with_its_fields() {
     let document = openapi::document(app(), Surface::Platform, "http://127.0.0.1:8080");
     let schemas = document["components"]["schemas"].as_object().unwrap();
-    for kind in vestibule::records::RecordKind::VARIANTS {
+    for kind in features::records::RecordKind::VARIANTS {
         let name = format!("{}Data", openapi::pascal(kind.as_ref()));
         let schema = schemas.get(&name).unwrap_or(&schemas["NamedData"]);
         let fields = schema["properties"].as_object().unwrap();

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use reqwest::Method;
-use vestibule::console::addresses;
+use vestibule_console::addresses;
 
 use crate::console::things::{KEYS, Things, WEBHOOKS};
 use crate::files::uploads;

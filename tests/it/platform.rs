@@ -5,9 +5,9 @@ use std::time::Duration;
 use strum::VariantArray;
 
 use engine::access::Permission;
+use features::records::RecordKind;
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::records::RecordKind;
 
 use crate::support::{ApiResponse, App, new_id, on_both, reservation};
 

@@ -7,12 +7,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use features::translations::Translator;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use vestibule::translations::Translator;
 
 use crate::support::http_server::{HttpServer, RecordedRequest, Reply, response};
 use crate::support::{Api, App, on_both};

@@ -7,11 +7,11 @@ use strum::VariantArray;
 use delivery::backlog;
 use engine::access::Permission;
 use engine::operation::Surface;
+use features::events::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
 use store::Statement;
 use uuid::Uuid;
-use vestibule::events::Event;
 use vestibule_http::surface::openapi;
 
 use crate::support::receiver::{Receiver, retried, signature, subscribe, until, until_read};

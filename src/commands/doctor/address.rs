@@ -12,7 +12,7 @@ use url::Url;
 
 use super::report::DoctorReport;
 use crate::config::ServeFlags;
-use crate::people::is_loopback;
+use access::people::is_loopback;
 
 const ADDRESS: &str = "public URL";
 /// Time limit for a response.

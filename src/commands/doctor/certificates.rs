@@ -11,7 +11,7 @@ use vestibule_http::server::Tls;
 use super::report::DoctorReport;
 use crate::acme::{AcmeSettings, examine_directory, stored_certificate};
 use crate::config::ServeFlags;
-use crate::page::PassSigner;
+use page::PassSigner;
 
 const CERTIFICATE: &str = "certificate";
 /// If a certificate expires within this time, the report has a note about it.

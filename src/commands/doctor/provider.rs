@@ -5,7 +5,7 @@ use engine::clock::Clock;
 
 use super::report::DoctorReport;
 use crate::config::{Oidc, ServeFlags};
-use crate::people::{IdentityProvider, PROVIDER_CALLBACK};
+use access::people::{IdentityProvider, PROVIDER_CALLBACK};
 
 const PROVIDER: &str = "provider";
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use vestibule::console::addresses;
+use vestibule_console::addresses;
 
 use super::axe;
 use super::driver::browse;

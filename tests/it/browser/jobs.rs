@@ -510,7 +510,7 @@ async fn the_tab_key_reaches_every_control_of_every_screen() {
             app: &app,
             mark: String::new(),
         };
-        let attempts: Vec<_> = vestibule::console::addresses()
+        let attempts: Vec<_> = vestibule_console::addresses()
             .filter(|address| address.method == Method::GET)
             .collect();
         for (number, address) in attempts.iter().enumerate() {

@@ -202,7 +202,7 @@ async fn a_person_gets_from_the_set_up_link_to_a_guests_page() {
         let app = App::on_sqlite(&[]).await;
         axe::install(window).await;
         let mut problems = Vec::new();
-        let link = vestibule::people::setup_link(&app.server.service)
+        let link = access::people::setup_link(&app.server.service)
             .await
             .unwrap()
             .unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use vestibule::console::addresses;
+use vestibule_console::addresses;
 
 use super::{marta, page};
 use crate::support::{App, on_both};

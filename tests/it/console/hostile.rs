@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use reqwest::Method;
-use vestibule::console::addresses;
+use vestibule_console::addresses;
 
 use super::things::{KEYS, Things, WEBHOOKS};
 use super::{Form, html, page, plain};

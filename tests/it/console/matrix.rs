@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
-use vestibule::console::{ScreenAddress, addresses};
+use vestibule_console::{ScreenAddress, addresses};
 
 use super::things::{KEYS, Things, WEBHOOKS, subscribed};
 use super::{Form, html, marta, plain};

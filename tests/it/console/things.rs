@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
-use vestibule::console::ScreenAddress;
+use vestibule_console::ScreenAddress;
 
 use crate::files::send;
 use crate::oauth::connect;

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use access::people::{self, Invitation};
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::json;
 use strum::VariantArray;
-use vestibule::people::{self, Invitation};
 
 use super::{Browser, field, guarded, html, signed_in};
 use crate::console;
