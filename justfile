@@ -25,22 +25,22 @@ test:
 
 # Runs the tests that take too long for `test`: kills over ten thousand requests, slow bodies, and ten minutes of mixed load, whose memory is printed.
 soak seconds="600" requests="10000":
-    VESTIBULE_RELIABILITY_REQUESTS={{ requests }} cargo test --release --test it -- --nocapture reliability::kills
-    VESTIBULE_SOAK_SECONDS={{ seconds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::slow_clients::bodies_sent_byte_by_byte_time_out reliability::slow_clients::forms_sent_byte_by_byte_time_out reliability::soak::memory_stays_stable_under_sustained_load
+    VESTIBULE_RELIABILITY_REQUESTS={{ requests }} cargo test --release --test running -- --nocapture reliability::kills
+    VESTIBULE_SOAK_SECONDS={{ seconds }} cargo test --release --test running -- --nocapture --ignored --exact reliability::slow_clients::bodies_sent_byte_by_byte_time_out reliability::slow_clients::forms_sent_byte_by_byte_time_out reliability::soak::memory_stays_stable_under_sustained_load
 
 # Replaces, kills and freezes the primary of two servers, and removes it with its machine, while two nodes write. Prints how long no write is acknowledged and which writes are lost. Needs Debian's patroni and etcd-server.
 failover rounds="3":
-    VESTIBULE_REQUIRE_PATRONI=1 VESTIBULE_FAILOVER_ROUNDS={{ rounds }} cargo test --release --test it -- --nocapture --ignored --exact reliability::successor::every_kind_of_primary_failure_is_survived
+    VESTIBULE_REQUIRE_PATRONI=1 VESTIBULE_FAILOVER_ROUNDS={{ rounds }} cargo test --release --test running -- --nocapture --ignored --exact reliability::successor::every_kind_of_primary_failure_is_survived
 
 # Tests organizations on a coordinator and two workers: every statement, a partly distributed database, and crashes under load. Needs PostgreSQL's extension Citus.
 citus crashes="15":
-    VESTIBULE_REQUIRE_CITUS=1 VESTIBULE_CITUS_CRASHES={{ crashes }} cargo test --test it -- --nocapture citus:: one_organization::
+    VESTIBULE_REQUIRE_CITUS=1 VESTIBULE_CITUS_CRASHES={{ crashes }} cargo test --test running -- --nocapture citus:: one_organization::
 
 # Upgrades nodes of an older version (a commit) to this one, on one PostgreSQL. The load begins before the migration and ends after the last old node. Prints which answers clients get and which writes are lost.
 upgrade from:
     mkdir -p target/upgrade/source && git archive {{ from }} | tar x -C target/upgrade/source
     cargo build --release --locked --manifest-path target/upgrade/source/Cargo.toml --target-dir target/upgrade/build
-    VESTIBULE_UPGRADE_FROM="$PWD/target/upgrade/build/release/vestibule" cargo test --release --test it -- --nocapture --ignored --exact reliability::upgrade::a_rolling_upgrade_loses_no_writes
+    VESTIBULE_UPGRADE_FROM="$PWD/target/upgrade/build/release/vestibule" cargo test --release --test running -- --nocapture --ignored --exact reliability::upgrade::a_rolling_upgrade_loses_no_writes
 
 # Attacks a server of its own, on the loopback address, with hostile clients, hostile organizations, kills and shutdowns. Prints what another organization notices.
 attack seconds="600" *flags:
@@ -57,15 +57,15 @@ console-sizes:
 
 # Tests the guest's page in Chromium, and its accessibility with axe, which is downloaded into target/.
 browser:
-    VESTIBULE_REQUIRE_CHROMIUM=1 VESTIBULE_AXE="$(.ci/axe)" cargo test --test it -- browser::
+    VESTIBULE_REQUIRE_CHROMIUM=1 VESTIBULE_AXE="$(.ci/axe)" cargo test --test pages -- browser::
 
 # Takes pictures of the demo's guest page in Chromium, on each day of a stay, into docs/images.
 screenshots:
-    VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::screenshots_of_the_guest_page_are_written
+    VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test pages -- --ignored --exact browser::screenshots::screenshots_of_the_guest_page_are_written
 
 # Takes pictures of the demo's console in Chromium, into docs/images.
 console-pictures:
-    VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test it -- --ignored --exact browser::screenshots::screenshots_of_the_console_are_written
+    VESTIBULE_REQUIRE_CHROMIUM=1 cargo test --test pages -- --ignored --exact browser::screenshots::screenshots_of_the_console_are_written
 
 # Regenerates openapi.json. Run it after a change of an operation.
 openapi:

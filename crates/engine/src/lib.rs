@@ -12,7 +12,7 @@
 //! clock, ids, processors, erased, background; traces; format; language; field; access;
 //! `app_state`, uploads; context; sweeping; audit; operation; app; pipeline; summaries, due;
 //! module. A semicolon separates layers. A module imports only modules of lower layers, which
-//! `tests/it/house.rs` checks.
+//! `tests/api/house.rs` checks.
 
 pub mod access;
 pub mod app;

@@ -1,6 +1,6 @@
 //! What operators configure, what platforms synchronize, and what guests see of it.
 //!
-//! Each module imports only modules that are listed before it here, which `tests/it/house.rs`
+//! Each module imports only modules that are listed before it here, which `tests/api/house.rs`
 //! checks: [`records`] and [`markdown`]; [`events`] and [`devices`]; [`translations`]; [`scopes`];
 //! [`portals`]; [`precheck`] and [`manuals`]; [`words`]; [`guest`]; [`search`]; [`platform`];
 //! [`calendars`]; [`tables`].

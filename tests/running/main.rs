@@ -1,0 +1,37 @@
+//! Tests of running the service: processes, databases, connections, limits, crashes and logs.
+
+mod acme;
+mod background;
+mod backup;
+mod citus;
+mod connections;
+mod crash;
+mod demo;
+mod deploying;
+mod disk;
+mod doctor;
+mod edge;
+mod failover;
+mod incomplete;
+mod limited;
+mod limits;
+mod logging;
+mod memory;
+mod neighbours;
+mod one_organization;
+mod opening;
+mod pooling;
+mod process;
+mod rebinding;
+mod receivers;
+mod redis;
+mod reliability;
+mod replicas;
+mod secrets;
+mod sharing;
+mod store;
+mod targets;
+mod tls;
+mod traces;
+mod webhook_sweep;
+mod work_counts;
