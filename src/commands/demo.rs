@@ -104,13 +104,13 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
 }
 
 /// The data of the demo that the banner shows.
-struct DemoData {
-    organization: Uuid,
+pub struct DemoData {
+    pub organization: Uuid,
     /// The id of a member with every permission.
-    member: Uuid,
+    pub member: Uuid,
     api_key: String,
     /// The token of the guest link of the first reservation.
-    stay_token: String,
+    pub stay_token: String,
     /// The id of the first reservation.
     reservation: String,
     /// Reservations other than the first. Each has a description of the feature that it
@@ -202,7 +202,7 @@ fn banner(
 }
 
 /// Creates all data of the demo through the API.
-async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
+pub async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
     let platform = LocalCaller {
         service,
         token: service.settings.platform_keys.concat(),

@@ -5,7 +5,7 @@
 //! service.
 
 mod backup;
-mod demo;
+pub mod demo;
 mod doctor;
 mod guest_files;
 mod import;

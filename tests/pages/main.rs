@@ -8,6 +8,7 @@ mod calendar_feeds;
 mod checkin;
 mod console;
 mod covers;
+mod demo_pages;
 mod erasure;
 mod oauth;
 mod page;

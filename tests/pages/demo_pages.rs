@@ -1,0 +1,103 @@
+//! Records the HTML of the pages of the demo. A change of any byte shows as a change of the
+//! snapshot, which has a line with a checksum for each page.
+//!
+//! The HTML itself is written to `target/tmp/demo-pages`. To see what a change of the code did,
+//! run this test before and after it, and compare the two folders.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+use vestibule::commands::demo;
+
+use crate::people::{Browser, link};
+use test_support::{App, Org, temporary_directory};
+
+/// Number of pages of the same kind that are recorded, such as the pages of single stays.
+const OF_ONE_KIND: usize = 3;
+
+/// Number of characters from which a word with letters and digits is an id or a token.
+const ID_LENGTH: usize = 20;
+
+/// Replaces ids and tokens, which differ from run to run, by their number in the text.
+fn without_ids(html: &str) -> String {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    let mut numbers = BTreeMap::new();
+    let mut text = String::with_capacity(html.len());
+    for word in html.split_inclusive(|character| !is_part(character)) {
+        let (name, end) = match word.char_indices().last() {
+            Some((at, character)) if !is_part(character) => word.split_at(at),
+            _ => (word, ""),
+        };
+        let is_id = name.len() >= ID_LENGTH
+            && name.bytes().any(|byte| byte.is_ascii_digit())
+            && name.bytes().any(|byte| byte.is_ascii_alphabetic());
+        if is_id {
+            let number = numbers.len();
+            let number = numbers.entry(name).or_insert(number);
+            write!(text, "[id {number}]{end}").unwrap();
+        } else {
+            text.push_str(word);
+        }
+    }
+    text
+}
+
+/// Returns the paths on the same server that a page links, without their fragments.
+fn linked(html: &str) -> impl Iterator<Item = String> {
+    html.split("href=\"").skip(1).filter_map(|rest| {
+        let path = rest.split('"').next()?.split('#').next()?;
+        let is_page = path.starts_with("/console") || path.starts_with("/stay/");
+        is_page.then(|| path.replace("&amp;", "&"))
+    })
+}
+
+/// The pages do not depend on the database, so this test runs on only one database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn html_of_the_demo_is_recorded() {
+    let app = App::on_sqlite(&[]).await;
+    let data = demo::build(&app.server.service).await.unwrap();
+    let org = Org {
+        app: &app,
+        id: data.organization,
+        oauth_app: data.organization,
+    };
+    let browser = Browser::new(&app);
+    browser.sign_in(&link(&org, data.member).await).await;
+
+    let folder = temporary_directory().join("demo-pages");
+    std::fs::remove_dir_all(&folder).ok();
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut open: VecDeque<String> =
+        ["/console".to_owned(), format!("/stay/{}", data.stay_token)].into();
+    let mut seen: BTreeSet<String> = open.iter().cloned().collect();
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    let mut lines = String::new();
+    while let Some(path) = open.pop_front() {
+        let kind = without_ids(&path);
+        let count = kinds.entry(kind.clone()).or_default();
+        *count += 1;
+        if *count > OF_ONE_KIND {
+            continue;
+        }
+        let name = format!("{kind} {count}");
+        let response = browser.get(&path).await;
+        let Some(html) = response.body.as_str() else {
+            continue;
+        };
+        for path in linked(html) {
+            if seen.insert(path.clone()) {
+                open.push_back(path);
+            }
+        }
+        let html = without_ids(html);
+        let digest = Sha256::digest(&html);
+        let short: String = digest[..6].iter().fold(String::new(), |text, byte| {
+            text + &format!("{byte:02x}")
+        });
+        let (status, size) = (response.status, html.len());
+        writeln!(lines, "{name}: {status}, {size} bytes, {short}").unwrap();
+        std::fs::write(folder.join(name.replace('/', "_")), html).unwrap();
+    }
+    insta::assert_snapshot!("demo_pages", lines);
+}
