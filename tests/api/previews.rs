@@ -777,7 +777,8 @@ async fn a_preview_can_show_another_time_and_language(app: App) {
     }
     let (status, html) = page(&app, &format!("{}?at=2026-12-11T15:00", house.token)).await;
     assert_eq!((status, html.contains("Door")), (200, false));
-    // The parameter `at` does not change the dates of an invented stay.
+    // A preview without a reservation shows an invented stay. The parameter `at` does not change
+    // the dates of that stay.
     let token = preview(&house.api, house.portal, json!({})).await;
     let view = app.stay(&token, "?at=2026-11-20T10:00:00Z").await.data();
     assert_eq!(

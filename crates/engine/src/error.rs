@@ -161,7 +161,7 @@ impl From<usize> for PathSegment {
     }
 }
 
-/// One failing field.
+/// An issue of a request: a field or parameter that is invalid, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Issue {
     /// The path from the body's root, or the name of a query parameter.

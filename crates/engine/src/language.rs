@@ -97,7 +97,7 @@ impl Tag {
 /// best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// The requested tag itself.
+    /// The version has exactly the requested tag.
     Exact,
     /// The requested tag in canonical form, or one of its parents. The number is that of the steps
     /// to the parent; 0 for the tag itself.
@@ -113,7 +113,7 @@ pub enum Fit {
     /// A version in English, for a reader of another language. The value says how well the version
     /// fits a request for `en`; the lowest value fits best.
     English(usize),
-    /// Neither the requested language nor English.
+    /// The version is in a language that the reader cannot be expected to read, and not in English.
     Other,
 }
 

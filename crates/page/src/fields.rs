@@ -85,7 +85,7 @@ pub struct FieldGroup<'v> {
 }
 
 impl<'v> FieldGroup<'v> {
-    /// Builds a group without a heading.
+    /// Builds a group of fields without a heading, and without a button that removes a guest.
     pub const fn plain(fields: Vec<PageField<'v>>, hidden: Vec<(String, Cow<'v, str>)>) -> Self {
         Self {
             legend: None,

@@ -80,7 +80,8 @@ pub struct TimePicker {
     pub at: String,
 }
 
-/// The addresses of the web manifest and the service worker.
+/// The URLs of the page's web manifest and of its service worker, and the path that the worker
+/// covers.
 pub struct PageAddresses {
     pub manifest: String,
     pub worker: String,

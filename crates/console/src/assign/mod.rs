@@ -333,8 +333,8 @@ struct AssignConfirmation {
 struct AssignmentPage<'v> {
     frame: ConsoleFrame<'v>,
     about: String,
-    /// One entry for each kind of target: its name, the number of assignments, its address, and
-    /// whether the page shows this kind.
+    /// One entry for each kind of target: the name of the kind, the number of assignments to
+    /// targets of this kind, the URL that shows them, and whether the page shows them now.
     kinds: Vec<(&'static str, usize, String, bool)>,
     action: String,
     /// The path of the page without its query.

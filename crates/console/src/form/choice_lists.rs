@@ -48,7 +48,7 @@ pub struct ChoiceLists {
 
 /// The rows that a reference field can refer to. They are stored only if the list is short.
 enum List {
-    /// All rows, sorted by name.
+    /// The list is short: all its rows, sorted by name.
     Short(Vec<Row>),
     /// The list is too long for the form to show, but can be searched by name.
     Long,

@@ -414,7 +414,8 @@ pub fn removal_field(row: &str) -> String {
     format!("{row}.remove")
 }
 
-/// Returns the name of the text area for the texts of a field that are not known texts.
+/// Returns the name of the text area for a list field that offers known texts. In this text area
+/// the member types the texts of the list that are not among the known ones.
 pub fn other_texts_field(name: &str) -> String {
     format!("{name}.others")
 }

@@ -91,7 +91,8 @@ impl Layout {
             .any(|rules| rules.field == field || rules.list == field)
     }
 
-    /// Returns the known names for a field.
+    /// Returns the names for which the console has a label, for a field whose value contains names.
+    /// Returns `None` for any other field.
     pub fn names_in(&self, field: &str) -> Option<&'static [&'static str]> {
         self.names
             .iter()

@@ -104,7 +104,7 @@ impl SubscriptionState {
         }
     }
 
-    /// Returns the label of the state, and the CSS class of the label.
+    /// Returns the label that shows the state of the subscription, and the CSS class of the label.
     const fn label(self, words: &ConsoleWebhooksWords) -> (&'static str, &'static str) {
         match self {
             Self::Working => (words.working, "on"),

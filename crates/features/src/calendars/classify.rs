@@ -288,7 +288,7 @@ mod tests {
             ("family visit", "", EventMeaning::Unclear),
             ("Ada", "", EventMeaning::Unclear),
             ("Stay", "Guest: Ada", booked("Ada")),
-            // Texts in other languages.
+            // Texts of events in languages other than English.
             ("Reservado", "", booked("")),
             ("No disponible", "", EventMeaning::Closure),
             ("Réservé", "", booked("")),

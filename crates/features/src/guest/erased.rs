@@ -35,6 +35,6 @@ store::statements! {
     FILES = some_of!("guest_file", "organization_id, id");
     /// Deletes links to stays.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
-    /// Deletes links to previews.
+    /// Deletes the stored previews of portals, so that their links no longer open a page.
     PREVIEWS = some_of!("portal_preview", "organization_id, id");
 }

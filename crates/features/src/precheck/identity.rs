@@ -134,7 +134,8 @@ pub enum IdentityVerdict {
     /// No check in the report has a consequence. The step gets the status that the provider
     /// reported.
     Passed,
-    /// The step is complete. The submission is flagged with the names of these checks.
+    /// The step is complete, but the submission is flagged. The value has the names of the identity
+    /// checks that cause the flag.
     Flagged(Vec<&'static str>),
     /// The guest is asked to repeat the identity check.
     Returned,

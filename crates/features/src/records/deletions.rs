@@ -28,6 +28,6 @@ pub(crate) struct LinkSources {
 /// records of this kind, whose links may have changed, are written.
 pub(crate) struct OnLinksChanged(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
 
-/// Updates data that a higher module derives from records, such as the charges of a stay. The
-/// callback runs after changed records of this kind are written.
+/// A callback of a higher module that updates data derived from records, such as the charges of a
+/// stay. It runs after records are written, and gets the kind and the ids of the changed records.
 pub(crate) struct OnChanged(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
