@@ -45,7 +45,7 @@ store::statements! {
     LOG_GOES_FIRST_ON_SQLITE = "create trigger log_goes_first before delete on webhook_subscription
         when exists (select 1 from webhook_delivery where subscription_id = old.id)
         begin select raise(abort, 'its log goes first'); end";
-    /// The function of the trigger [`LOG_GOES_FIRST_ON_POSTGRES`].
+    /// Creates the function that the trigger [`LOG_GOES_FIRST_ON_POSTGRES`] runs.
     REFUSE_ON_POSTGRES = "create function log_goes_first() returns trigger language plpgsql as \
         $$ begin
             if exists (select 1 from webhook_delivery

@@ -149,7 +149,7 @@ pub struct Attempt {
 #[strum(serialize_all = "snake_case")]
 #[schemars(inline)]
 pub enum Status {
-    /// An attempt is still to come, the first or a later one.
+    /// The service will make another attempt, or has not made the first attempt yet.
     Pending,
     /// The receiver accepted the delivery.
     Delivered,

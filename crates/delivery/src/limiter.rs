@@ -119,8 +119,8 @@ struct LimitUse {
     count: usize,
     /// Whether more deliveries wait for permits of this limit.
     is_wanted: bool,
-    /// The duration of the last attempt at a delivery that counts for this limit. `None` before the
-    /// first attempt.
+    /// The duration of the last attempt, among the attempts whose permits count for this limit.
+    /// `None` before the first of these attempts.
     took: Option<Duration>,
 }
 

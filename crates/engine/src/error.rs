@@ -488,7 +488,7 @@ impl From<ErrorKind> for Error {
 const OUTCOME_UNKNOWN: &str = "It is not known whether this was done. Send a POST with its \
     Idempotency-Key again to get its result; otherwise read the data first.";
 
-/// The machine-readable key of an unconfirmed write.
+/// The value of `details.key` in the 503 error for a write whose commit was not confirmed.
 const UNKNOWN_KEY: &str = "outcome_unknown";
 
 impl From<store::Error> for Error {

@@ -50,8 +50,8 @@ pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
         .replacen("__UNTIL__", &forget_at.as_millisecond().to_string(), 1)
 }
 
-/// Returns the web manifest of the page at `page_path`, in the branding's colours. `name` is the
-/// name of the stay.
+/// Returns the web manifest of the page at `page_path`, in the colours of the portal's branding.
+/// `name` is the name of the stay.
 #[must_use]
 pub fn manifest(
     name: &str,

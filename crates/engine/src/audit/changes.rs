@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::{AuditFields, AuditedObject};
 
-/// The maximum number of bytes of a value, as JSON.
+/// The maximum number of bytes of a value that a change records, as JSON. A longer value is
+/// shortened.
 const MAX_VALUE_BYTES: usize = 2_000;
 /// The number of characters to which an overlong text is cut.
 const KEPT_CHARACTERS: usize = 400;

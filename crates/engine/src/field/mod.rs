@@ -37,7 +37,7 @@ impl<T> Field<T> {
         self.0.as_ref()
     }
 
-    /// Returns the value, if the field was sent.
+    /// Consumes the field, and returns its value if the field was sent.
     pub fn into_sent(self) -> Option<T> {
         self.0
     }

@@ -20,7 +20,7 @@ use crate::records::{RecordKind, WorkflowSubject};
 pub const LIST_WEBHOOK_EVENT_TYPES: OperationName<Vec<WebhookEventType>> =
     OperationName::new("listWebhookEventTypes");
 
-/// An event in the list.
+/// A webhook event that a client can subscribe to.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = event_type(Event::TaskCreated))]

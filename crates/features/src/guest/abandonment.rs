@@ -93,7 +93,7 @@ fn bring_forward(tx: &mut Transaction<'_>, delay: Duration, now: Timestamp) -> R
     sweeping::bring_forward(tx, &LATE, &BRING_FORWARD, latest)
 }
 
-/// Records the carts that are due now. Logs a failure.
+/// Records as abandoned the carts whose delay since the last change is over. Logs a failure.
 pub async fn sweep(service: &Arc<Service>) {
     if let Err(error) = record_abandoned(service).await {
         tracing::warn!(

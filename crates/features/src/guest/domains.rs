@@ -152,7 +152,7 @@ enum ServicePath<'p> {
     Interface(&'p str),
     /// The icon of the guest's page.
     Icon,
-    /// Any other path.
+    /// Any other path. Under a host that belongs to a guest portal, such a path gets a 404.
     Elsewhere,
 }
 

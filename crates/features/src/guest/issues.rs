@@ -84,7 +84,7 @@ struct ReportedIssue {
 pub struct GuestIssue {
     /// Id of the task that the issue became.
     pub id: Uuid,
-    /// The guest's text.
+    /// The guest's description of the issue.
     pub text: String,
     /// The status of the task; null if the task is deleted.
     #[schemars(with = "Option<String>")]

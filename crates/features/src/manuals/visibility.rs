@@ -9,8 +9,8 @@ use strum::IntoStaticStr;
 use super::rule::{Anchor, SourceRuleType, Unit, VisibilityRule, Window};
 use crate::records::VerificationStatus;
 
-/// The maximum number of days in eight years. Every day of the calendar, even 29 February, occurs
-/// within any eight years.
+/// An upper bound of the number of days in eight years. Every day of the calendar, even 29
+/// February, occurs within any eight years.
 const ALL_DAYS: i64 = 8 * 366;
 
 impl VisibilityRule {

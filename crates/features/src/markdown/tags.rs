@@ -28,8 +28,8 @@ const EMBEDDED: &str = "animate animatemotion animatetransform circle clippath d
     mrow mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover polygon \
     polyline radialgradient rect textpath tspan";
 
-/// The elements with a name of one letter that need an end tag. If the end tag is missing, the tag
-/// is more likely part of a password.
+/// The elements with a name of one letter that need an end tag. Without its end tag, a text such as
+/// `<b>` counts as plain text, because it is more likely part of a password than a tag.
 const SHORT: &str = "a b i q s u";
 
 /// A tag in a text.

@@ -40,7 +40,7 @@ pub const CREATE_TEAM_API_KEY: OperationName<ApiKeyView> = OperationName::new("c
 pub const ROTATE_TEAM_API_KEY: OperationName<ApiKeyView> = OperationName::new("rotateTeamApiKey");
 
 store::statements! {
-    /// Number of API keys.
+    /// Counts the API keys of an organization.
     COUNT = "select count(*) from api_key where organization_id = ?1";
     /// A page of API keys, ordered by the time of creation.
     PAGE = "select id, doc, created_at, last_used_at from api_key where organization_id = ?1

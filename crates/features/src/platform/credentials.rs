@@ -66,7 +66,7 @@ store::statements! {
         on conflict (organization_id, id) do update
         set updated_at = excluded.updated_at, doc = excluded.doc
         returning id, doc, created_at, updated_at";
-    /// A page of an organization's members, ordered by id.
+    /// Selects a page of an organization's members, ordered by id.
     LIST_MEMBERS = "select id, doc, created_at, updated_at from member where organization_id = ?1
         order by id limit ?2 offset ?3";
     /// Number of members.

@@ -149,7 +149,7 @@ engine::resource! {
         /// Whether guests are asked for a review during the stay; default `true`.
         sent as bool, in stay;
 
-        /// Whether a finished pre-check-in is celebrated.
+        /// Whether the guest's page shows confetti after the guest submits a pre-check-in.
         is_confetti_enabled: bool = true,
         /// Whether a finished pre-check-in is celebrated with confetti. Default `true`.
         sent as bool, in precheckin;

@@ -190,8 +190,8 @@ pub struct ConditionInput {
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub question_index: Option<u32>,
-    /// Zero-based position of the option in that question's `options`. Of a `yes_no` question 0 is
-    /// yes and 1 is no. Send it together with `questionIndex`.
+    /// Zero-based position of the option in the `options` of the question at `questionIndex`. Of a
+    /// `yes_no` question 0 is yes and 1 is no. Send it together with `questionIndex`.
     #[serde(default)]
     #[schemars(range(max = 99))]
     pub option_index: Option<u32>,

@@ -17,8 +17,8 @@ const FREE_IDS: [&str; 3] = ["propertyId", "propertyIds", "reservationId"];
 /// The field of a property whose keys are ids of custom fields.
 const CUSTOM_FIELDS: &str = "customFields";
 
-/// A field that the service stores in another form than the client sent, and a description of the
-/// difference.
+/// The name of a field that the service does not store as the client sent it, and a description of
+/// the difference.
 pub(crate) type CanonicalChange = (&'static str, &'static str);
 
 /// Changes the data of a valid record to its stored form: ids in lower case, currencies in

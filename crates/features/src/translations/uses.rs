@@ -46,7 +46,7 @@ pub(crate) const MAX_TEXT_LENGTH: usize = 6_000;
 /// The form that the text of a field must have, in every language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextForm {
-    /// Maximum number of characters.
+    /// Maximum number of characters of the text.
     pub max_length: usize,
     /// Whether surrounding spaces are removed before the text is checked and stored.
     pub is_trimmed: bool,

@@ -26,7 +26,8 @@ pub(super) struct Issues {
     invalid_items: Option<InvalidItems>,
 }
 
-/// The maximum number of issues that are stored for one removed item.
+/// The maximum number of issues that are stored for one invalid item of a list. Further issues of
+/// the item are dropped.
 const MAX_ISSUES_OF_ITEM: usize = 20;
 
 /// The invalid items of a list, by index. Issues are stored only for the first [`MAX_ISSUES`]
