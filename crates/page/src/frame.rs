@@ -49,8 +49,8 @@ pub struct PageFrame<'v> {
     pub style: &'static str,
     pub script: &'static str,
     pub branding: Option<&'v BrandingView>,
-    /// The addresses of the web manifest and the service worker; `None` on a page that belongs to
-    /// no stay, such as an error page.
+    /// The URLs of the web manifest and of the service worker; `None` on a page that belongs to no
+    /// stay, such as an error page.
     pub addresses: Option<PageAddresses>,
     /// The link back to the entry page.
     pub back: Option<String>,

@@ -17,7 +17,7 @@ pub struct StayLinks {
 }
 
 impl StayLinks {
-    /// Creates the addresses below the path of a stay's page.
+    /// Creates a value that builds the URLs of the pages of a stay, all below the path `page`.
     #[must_use]
     pub const fn new(page: String, language: Option<String>) -> Self {
         Self {

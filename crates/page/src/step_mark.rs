@@ -7,7 +7,7 @@ use features::guest::{PrecheckinStatus, ProgressStatus, StepView};
 use features::precheck::{AnswerForm, StepState};
 use features::words::fill;
 
-/// The icon and the text that show the state of a step in a list.
+/// The icon and the text with which a list of steps shows the state of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepMark {
     /// The icon; `None` if the page shows the number of the step instead.

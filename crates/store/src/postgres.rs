@@ -624,7 +624,8 @@ fn read_on<T, E: WorkError>(
         &mut Transaction::new(Handle::Postgres(&mut connection), true),
     );
     let is_outside = match &outcome {
-        // After a panic in the work, the connection may still be inside a transaction.
+        // After a panic in the work, the connection may still be inside a transaction, so it is not
+        // reused.
         Err(_) => false,
         // Work without a statement is a health check. The answer to the commit shows that the
         // server is alive.

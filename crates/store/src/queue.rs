@@ -56,7 +56,7 @@ struct QueueState<W> {
 /// turns with equal times, and the share.
 type QueueTurn = (Duration, u64, Share);
 
-/// The state of one share.
+/// The queued and the running work of one share, and its place in the order of turns.
 struct ShareQueue<W> {
     waiting: VecDeque<W>,
     running: usize,

@@ -157,8 +157,8 @@ async fn signing_in_replaces_the_session_and_signing_out_ends_it(app: App) {
             .contains("You are signed out")
     );
     assert!(!copy.is_signed_in().await);
-    // `copy` still sends the cookie of the session that has just ended. Its request to sign out
-    // succeeds nevertheless.
+    // The browser `copy` has a copy of the cookie, and still sends it after the session has ended.
+    // Its request to sign out succeeds nevertheless.
     assert_eq!(copy.post("/sign-out", &[]).await.status, 303);
 }
 

@@ -46,7 +46,7 @@ const FILE_SIZE: usize = 10_000_000;
 const CONCURRENT_UPLOADS: usize = 8;
 /// Number of networks from which OAuth clients are registered.
 const NETWORKS: u8 = 4;
-/// Number of client addresses in each network.
+/// Number of client addresses in each network from which OAuth clients are registered.
 const ADDRESSES: u8 = 50;
 /// Number of silent connections that a client opens to a server. The server may open only
 /// `FEW_FILES` files, including sockets.

@@ -111,7 +111,8 @@ pub(super) fn choose(
 #[template(path = "people/ways.html")]
 struct WaysPage<'p> {
     frame: SignInFrame<'p>,
-    /// The address that begins a sign-in with the OpenID provider; `None` without a provider.
+    /// The URL of the link that begins a sign-in with the OpenID provider; `None` without a
+    /// provider.
     provider: Option<String>,
 }
 

@@ -33,7 +33,7 @@ pub struct OutboundBuffer {
 #[derive(Default)]
 struct OutboundState {
     held: u64,
-    /// The state of each share that has unsent bytes or waits for space.
+    /// The unsent bytes and the number of timeout guards of each share that has any of them.
     shares: HashMap<Share, ShareState>,
     /// The number of [`TimeoutGuard`]s that shorten the progress timeout of all responses.
     guards: usize,

@@ -29,7 +29,7 @@ pub(super) struct StoredEvent {
     pub is_gone: bool,
 }
 
-/// The current state of an event's reservation.
+/// The facts about an event's reservation that decide how the feed may change the reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CurrentReservation {
     pub is_cancelled: bool,

@@ -12,7 +12,7 @@ pub enum ManualSubject {
     Door,
     /// Joining the network.
     Wifi,
-    /// Tasks of the guest before leaving the flat.
+    /// What the guest must do before leaving the flat.
     Leaving,
     /// Any other subject.
     Else,

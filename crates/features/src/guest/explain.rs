@@ -538,8 +538,9 @@ fn stay_refusal(stay: &Stay) -> Option<Reason> {
         .then(|| Reason::new("no_property", "The reservation has no property yet."))
 }
 
-/// Returns whether a guest gets a step, and the first rule that decides. The order is: the stay,
-/// the step's assignment and state, the portal, the step's targeting rules.
+/// Returns whether a guest gets a step, and the reason. The rules are checked in this order, and
+/// the first one that excludes the step gives the reason: the stay, the step's assignment and
+/// state, the portal, the step's targeting rules.
 fn decide_step(
     step: &Step,
     is_assigned: bool,

@@ -175,7 +175,8 @@ struct SetProgress {
     /// `identity_check` without `checks` is treated as the check `verification_unavailable`. For
     /// any other failed step, the guest must act.
     status: ProgressStatus,
-    /// The guest's next page, an absolute https URL. Null or left out: none.
+    /// The page of the other system on which the guest continues the step, as an absolute https
+    /// URL. Null or left out: none.
     #[serde(default)]
     #[schemars(length(max = 2048), extend("format" = "https-url"))]
     action_url: Option<String>,

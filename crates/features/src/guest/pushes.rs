@@ -92,7 +92,7 @@ pub struct Push {
     changed_at: Timestamp,
 }
 
-/// The outcome of a push.
+/// The outcome of an attempt to push a changed pass to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushOutcome {
     /// The push service accepted the push, or a retry cannot help.

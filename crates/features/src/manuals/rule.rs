@@ -139,9 +139,9 @@ pub struct Seasons {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Window {
-    /// The first night.
+    /// The first night of the season.
     pub start_date: Date,
-    /// The last night.
+    /// The last night of the season.
     pub end_date: Date,
     /// Whether the season returns every year. The years of both dates are then ignored, and the
     /// season may extend over the end of the year.

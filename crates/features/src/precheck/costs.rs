@@ -40,7 +40,8 @@ pub enum DepositOption {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DepositChoice {
-    /// The option. The guest sends it as `choice` in the answers.
+    /// Whether this is a deposit, a waiver or neither. The guest sends this value as `choice` in
+    /// the answers.
     pub choice: DepositOption,
     /// Id of the damage waiver; null if the option is not a waiver.
     pub damage_waiver_id: Option<Uuid>,
