@@ -491,7 +491,7 @@ fn at_least(minimum: u32, limit: u32) -> u32 {
 pub struct Oidc {
     /// The provider's issuer, exactly as the provider writes it.
     pub issuer: String,
-    /// Client id of this service at the provider.
+    /// The client id with which the service is registered at the OpenID provider.
     pub client_id: String,
     /// Client secret of this service at the provider; `None` if the service is registered there
     /// without a secret.

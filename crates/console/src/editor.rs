@@ -29,7 +29,8 @@ pub trait Editor: 'static {
         std::future::ready(Ok(Map::new()))
     }
 
-    /// Renders the page with the form. `stored` is `None` for a new resource.
+    /// Renders the page that contains the form of the resource. `stored` is `None` for a new
+    /// resource.
     fn page(
         request: &ConsoleRequest,
         stored: Option<&StoredResource>,

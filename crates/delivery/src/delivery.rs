@@ -215,7 +215,7 @@ pub(super) enum AttemptOutcome {
     Delivered,
     /// The receiver wants no more deliveries (status 410): the subscription is deleted.
     Gone,
-    /// The target is private: the subscription is disabled.
+    /// The host of the target has a private IP address, so the subscription is disabled.
     #[strum(serialize = "private_target")]
     Private,
     /// The delivery will be attempted again after this delay.

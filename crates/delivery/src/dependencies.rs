@@ -20,7 +20,7 @@ pub struct Dependencies {
     pub ids: Ids,
     /// The guard that decides which targets are permitted.
     pub targets: Targets,
-    /// The settings that the operator can change.
+    /// The settings of webhook deliveries that the operator can change.
     pub settings: Settings,
     /// The wake signal that is sent when deliveries become due.
     pub due: Arc<Notify>,

@@ -198,7 +198,7 @@ struct Palette {
     quiet: Rgb,
     /// Colour of the borders of fields and sections.
     edge: Rgb,
-    /// Background of the page's head and of the page's main buttons.
+    /// Background of the band at the top of the page, and of the page's main buttons.
     brand: Rgb,
     on_brand: Rgb,
     /// Colour of links, marks and the borders of buttons, on the page and in sections.

@@ -38,7 +38,7 @@ const SEND_NOTHING: &str = "
 /// A state of the page, and the address that shows it.
 struct PageScene {
     name: String,
-    /// Path below `/stay/`.
+    /// The path of the guest's page, relative to `/stay/`.
     path: String,
     /// Whether the test first submits the form empty. The scene then shows the page with the
     /// errors.

@@ -145,7 +145,8 @@ impl Target {
     }
 }
 
-/// The state of an object at one time.
+/// An object at one time, such as before or after a write, with the fields that the audit log
+/// compares.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditedObject {
     /// The type, the id and the name of the object.

@@ -219,7 +219,7 @@ impl Answer {
 }
 
 impl LocalValue {
-    /// Writes the value as text.
+    /// Serializes the answer's value to JSON text, for a surface.
     pub(crate) fn into_text(self) -> Result<AnswerText> {
         Ok(AnswerText {
             data: self.value.text().map_err(Error::internal)?,

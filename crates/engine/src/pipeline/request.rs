@@ -152,7 +152,8 @@ impl Head {
         self.headers.get_all(name).iter().collect()
     }
 
-    /// Reads and parses the payload.
+    /// Reads the arguments of the operation from the request: from a parsed tool call, or from
+    /// path, query and body.
     pub(super) async fn read(&self, payload: Payload, operation: &Operation) -> Result<Arguments> {
         let (body, issues) = match payload {
             Payload::Arguments(mut arguments) => {

@@ -26,7 +26,8 @@ use crate::records::ReservationStatus;
 /// The phases of a stay, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// The reservation is cancelled, whatever the day.
+    /// The reservation is cancelled. This phase applies on any day, before, during and after the
+    /// stay.
     Cancelled,
     /// The first day of the stay has not begun.
     Before,

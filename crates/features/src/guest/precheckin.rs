@@ -56,7 +56,7 @@ engine::stored_enum! {
     pub enum PrecheckinStatus {
         /// Nothing has been answered yet.
         NotStarted,
-        /// Some data is saved.
+        /// The guest has saved data for a step, but has not submitted the pre-check-in.
         InProgress,
         /// Waiting for staff review.
         InReview,

@@ -41,7 +41,7 @@ pub(super) type Wire =
 /// The reason why a request failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// No answer came in time.
+    /// The server did not answer in time.
     Silence,
     /// The connection was lost before the request was sent.
     Lost,

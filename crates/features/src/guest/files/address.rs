@@ -131,7 +131,7 @@ fn address(context: &Context<'_, '_>, file: &GuestFile, is_view: bool) -> Result
     })
 }
 
-/// Returns the route that serves files.
+/// Returns the route that serves files of guests.
 pub(in crate::guest) fn routes(service: &Arc<Service>) -> Router {
     Router::new()
         .route("/files/guest/{organizationId}/{fileId}", get(file))
