@@ -142,7 +142,8 @@ pub struct Load {
     pub size: usize,
 }
 
-/// Total time that work has waited for a connection since the store was opened.
+/// How many operations have waited for a connection since the store was opened, and how long they
+/// waited in total. Both are 0 on SQLite.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WaitTotals {
     /// Number of operations that waited for a connection.

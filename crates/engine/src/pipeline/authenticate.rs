@@ -379,9 +379,9 @@ pub(super) fn identify_again(
     }
 }
 
-/// Loads the signed-in member who calls an operation from the database again. A member sends no
-/// token: the session has already identified the member. This function checks that the member still
-/// exists and is active.
+/// Reads the current data of the signed-in member who calls an operation from their database row. A
+/// member sends no token: the session has already identified the member. This function checks that
+/// the member still exists and is active.
 fn member_caller(
     tx: &mut Transaction<'_>,
     request: &Head,

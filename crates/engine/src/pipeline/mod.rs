@@ -132,7 +132,7 @@ impl Body {
 
 /// The body of a success.
 enum SuccessBody {
-    /// Text for a surface.
+    /// The body as text, which a surface sends to its client.
     Written(Body),
     /// A value for code of this process.
     Value(LocalValue),

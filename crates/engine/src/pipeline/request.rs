@@ -134,7 +134,7 @@ impl Head {
     pub(super) const fn resource(&self) -> Resource {
         if self.is_tool_call {
             // The surface has already checked that the token is valid for the address of the call.
-            // A token that is valid for any tool address is also valid for this resource.
+            // A token that is valid for any tool address is also valid for `McpReadOnly`.
             Resource::McpReadOnly
         } else {
             Resource::Api

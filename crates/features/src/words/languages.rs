@@ -55,8 +55,9 @@ const OWN_NAMES: [(&str, &str); 50] = [
     ("uk", "Українська"),
 ];
 
-/// Names of variants of languages by region or script. A variant that is not in this list has the
-/// name of its language.
+/// The tags of language variants that have a name of their own, each with this name. A region or a
+/// script distinguishes such a variant, as in `en-GB`. Any other variant has the name of its
+/// language.
 const OWN_NAMES_OF_REGIONS: [(&str, &str); 7] = [
     ("en-GB", "English (UK)"),
     ("en-US", "English (US)"),

@@ -117,7 +117,8 @@ struct Fault {
 enum Unreadable {
     /// The message is malformed.
     Fault(Fault),
-    /// There is no memory for the body.
+    /// The memory budget for request bodies has no space for this body. Contains the error with
+    /// which the request is refused.
     Refused(Error),
 }
 
