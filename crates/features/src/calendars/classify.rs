@@ -278,7 +278,7 @@ mod tests {
             ("Reserved - Ada", "", booked("Ada")),
             ("Blocked", "", EventMeaning::Closure),
             ("Unavailable", "", EventMeaning::Closure),
-            // Texts of Smoobu.
+            // Texts of the channel manager Smoobu.
             ("Ada Lovelace", "", booked("Ada Lovelace")),
             ("Blocked channel", "", EventMeaning::Closure),
             ("Booking: José García", "", booked("José García")),

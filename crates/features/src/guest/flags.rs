@@ -40,7 +40,8 @@ pub(super) struct StoredFlag {
     /// For `Answer`, the id of the question. For `Check`, the name of the identity check.
     #[serde(default)]
     pub key: Option<String>,
-    /// The message of another system, for a flag that this system raised.
+    /// The message with which another system, such as an identity provider, raised the flag. `None`
+    /// for any other flag.
     #[serde(default)]
     pub message: Option<String>,
 }

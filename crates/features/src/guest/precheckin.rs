@@ -143,10 +143,10 @@ impl Precheckin {
         Ok(precheckin)
     }
 
-    /// Compares the saved choices and the accepted texts with the current ones. Marks the steps in
-    /// which the guest must choose or accept again. A submitted choice or acceptance stays valid.
-    /// If a submission contains no choice, because the step offered no choices then, the guest must
-    /// choose.
+    /// Compares the guest's deposit choices with the choices that the steps offer now, and the
+    /// accepted agreement texts with the current texts. Marks the steps in which the guest must
+    /// choose or accept again. A submitted choice or acceptance stays valid. If a step offered no
+    /// choices at the submission and offers some now, the guest must choose.
     fn compare(
         &mut self,
         context: &mut Context<'_, '_>,

@@ -358,8 +358,9 @@ impl SyncBatch {
         }
     }
 
-    /// Handles a record of the request whose data equals the stored data. If the request deleted
-    /// the record before this write, [`Self::finish`] no longer deletes the record.
+    /// Notes that the request writes a record with data that equals the stored data. An earlier
+    /// item of the request may delete the same record. In that case, [`Self::finish`] no longer
+    /// deletes the record, because the write restores it.
     fn mark_unchanged(&mut self, kind: RecordKind, id: Uuid) {
         if let Some(entry) = self.records.get_mut(&(kind, id)) {
             entry.awaits_rewrite = false;

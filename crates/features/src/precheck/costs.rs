@@ -421,9 +421,9 @@ mod tests {
         let idle = account(3, false, false, json!({ "currency": "USD" }));
         let idle_default = account(4, false, true, json!({ "currency": "USD" }));
         let all = [idle_default, active, plain, idle];
-        // Each row has the account that a step names, the account that is charged, and two
-        // currencies of the charge: for an item whose record has a currency of its own, and for an
-        // item without a record.
+        // Each row has the payment account that a step names, the payment account that is charged,
+        // and the currency of the charge in two cases: for an item whose record has a currency, and
+        // for an item without a record.
         for (named, charged, with_record, without) in [
             (None, Some(id(1)), "EUR", "EUR"),
             (Some(id(1)), Some(id(1)), "EUR", "EUR"),

@@ -125,7 +125,8 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
 pub const UNDERAGE: &str = "guest_underage";
 /// The flag of a guest who fails the identity check again after repeating it.
 pub const RETAKE_LIMIT: &str = "retake_limit";
-/// The check that a provider's report raises if the report states a failure and names no check.
+/// The identity check that counts as failed if the provider's report states a failure but lists no
+/// failed check.
 const UNAVAILABLE: &str = "verification_unavailable";
 
 /// The consequence of a provider's report for the identity check of a guest.

@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::RecordKind;
 
-/// Deletes the data of a higher module that depends on the deleted records of a kind.
+/// A callback of a higher module. When records of a kind are deleted, the callback deletes the
+/// module's data about these records. Its arguments are the kind and the ids of the records.
 pub(crate) struct OnDeleted(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
 
 /// A link to a deleted record: the id of the link's source, and the kind and id of the deleted

@@ -76,8 +76,8 @@ pub enum Fit {
     Substring,
     /// The name contains every word of the query.
     Words,
-    /// A word of the name begins with the query if only the letters and digits of both are
-    /// compared: `lamorada` and "La Morada".
+    /// The letters and digits of the query occur in the name from the beginning of a word on.
+    /// Spaces and other characters are ignored: the query `lamorada` matches "Piso La Morada".
     RunTogether,
 }
 

@@ -90,7 +90,8 @@ impl TextForm {
         }
     }
 
-    /// Returns the error message for a text that does not have this form; `None` for a valid text.
+    /// Returns the error message for a text that is blank or longer than `max_length`; `None` for a
+    /// valid text.
     fn fault(self, text: &str) -> Option<String> {
         if typed::is_blank(text) {
             return Some("must not be blank".into());
