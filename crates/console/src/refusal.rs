@@ -33,7 +33,8 @@ pub struct Issue {
     pub message: String,
 }
 
-/// The names of rules whose English message contains field names of the REST interface.
+/// The names of those reasons of the type [`Reason::Rule`] whose English message contains field
+/// names of the REST interface.
 const WITH_NAMES: [&str; 3] = ["reserved_guest_field", "rule_without_field", "ages_turned"];
 
 /// Returns whether the English message of a reason is meant for programs. The console then shows

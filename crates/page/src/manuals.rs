@@ -103,7 +103,7 @@ pub fn card<'v>(
         .title
         .as_deref()
         .or(has_body.then_some(page_stay.texts.manuals.good_to_know))?;
-    // A preview contains no Wi-Fi password, so it shows no QR code.
+    // A preview contains bullets instead of the Wi-Fi password, so a QR code would not work.
     let code = |wifi: &'v WifiView| {
         qr::wifi(
             &wifi.name,

@@ -89,8 +89,8 @@ pub(super) fn form_fields<'s>(
     })
 }
 
-/// Returns the fields in the form that changes a resource. Each has the known names, and the
-/// statement whether the form can show its value, that [`laid_out`] adds.
+/// Returns the fields in the form that changes a resource. For each field, [`laid_out`] adds the
+/// names for which the form shows checkboxes, and whether the form can show the field's value.
 fn shown_specs(
     request: &ConsoleRequest,
     resource: &Resource,

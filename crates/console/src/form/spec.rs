@@ -247,7 +247,8 @@ fn kind(schema: &Value, field: &Value) -> InputKind {
     }
 }
 
-/// The name of the form field that contains the name of a rule.
+/// The name of the form field with the name to which a rule applies, such as the name of the guest
+/// field that the rule is about.
 pub const RULE_NAME_FIELD: &str = "field";
 
 fn name_of_rule() -> FieldSpec {
