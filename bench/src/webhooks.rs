@@ -24,9 +24,10 @@ use crate::server::{PLATFORM_KEY, Server};
 /// A group of receivers. The number of deliveries per second to the whole group is measured.
 struct ReceiverGroup {
     receivers: usize,
-    /// The number of deliveries that the dispatcher sends at the same time (`Group::limit` in
-    /// `crates/delivery/src/limiter.rs`). A single receiver is one fast target. Several receivers
-    /// are ports of one host, so the limit of a host applies.
+    /// The number of deliveries that the dispatcher sends to the group at the same time
+    /// (`Group::limit` in `crates/delivery/src/limiter.rs`). For a single receiver, this is the
+    /// limit of a target that responds fast. Several receivers are ports of one host, so for them
+    /// it is the limit of a host.
     concurrency: usize,
     /// Number of deliveries in a round, for each second of the round's length.
     per_second: u32,

@@ -193,8 +193,8 @@ async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool
 /// that time.
 type Times<'m> = &'m [(&'m str, &'m str)];
 
-/// Checks a manual's visibility against a table. Each row has rules, changed fields of the stay,
-/// and the expected keys of the reason at several times.
+/// Checks a manual's visibility against a table. Each row has visibility rules of the manual,
+/// changed fields of the stay, and several times with the expected key of the reason.
 async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Value, Times<'_>)]) {
     for (rule, changes, moments) in table {
         let rules = if rule.is_array() {

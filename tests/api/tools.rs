@@ -458,8 +458,8 @@ async fn an_address_can_select_a_part_of_the_tools(app: App) {
             "{reported}"
         );
     }
-    // A caller without a token gets the same response at every path but one. The response at
-    // the read-only path names the metadata document of that path.
+    // A caller without a token gets a 401 with one of two challenges. The challenge at the
+    // read-only path names the metadata document of that path. The other paths share a challenge.
     let mut challenges = BTreeSet::new();
     for path in [
         "/mcp",

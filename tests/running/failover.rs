@@ -449,8 +449,9 @@ async fn work_after_a_failed_statement_is_not_acknowledged() {
         .write(|tx| insert(tx, "b").and_then(|_| insert(tx, "b")))
         .await;
     assert!(matches!(refused, Err(Error::Defect(_))), "{refused:?}");
-    // A write fails if its connection is lost, even if its function ignores the error. A read may
-    // succeed after a failed statement, because it changes nothing.
+    // A write whose connection is lost fails, even if the function that was passed to `write`
+    // ignores the statement's error. A read may succeed after a failed statement, because it
+    // changes nothing.
     let lost = store
         .write(|tx| Ok::<_, Error>(tx.execute(&END, &[]).is_err()))
         .await;

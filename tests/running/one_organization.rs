@@ -468,8 +468,8 @@ fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
             }
         }
     }
-    // If a condition of the query compares the organization column of a table with that of a bound
-    // table, the first table is bound, too.
+    // A table is also bound if the query compares the table's organization column with the
+    // organization column of a bound table.
     for _ in 0..names.len() {
         for (left, right) in &block.equal_columns {
             for (one, other) in [(left, right), (right, left)] {

@@ -105,8 +105,8 @@ async fn a_concurrently_changed_text_is_not_overwritten_without_a_question(app: 
         ),
     ] {
         // The other member makes the conflicting change in two ways: with the same form, and on
-        // the screen with all languages of the text. Both ways write the text's own table, so the
-        // database row of the resource does not change.
+        // the screen with all languages of the text. Both ways write the table with the
+        // versions of texts, so the database row of the resource does not change.
         let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
         theirs.with(field, "Theirs").done(&browser, "saved").await;
         let both = mine

@@ -75,8 +75,8 @@ pub struct Form {
 }
 
 impl Form {
-    /// Returns the form of a page whose address ends with `action`. A form that writes takes
-    /// precedence over a search form.
+    /// Returns the form whose HTML attribute `action` ends with the text `action`, from the HTML of
+    /// a page. If there are several, a form that writes takes precedence over a search form.
     #[track_caller]
     pub fn of(page: &str, action: &str) -> Self {
         let forms = page

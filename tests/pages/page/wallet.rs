@@ -58,7 +58,7 @@ pub fn is_tested() -> bool {
 pub struct WalletAuthority {
     pub(super) directory: TempDir,
     pub(super) intermediate: (String, Issuer<'static, KeyPair>),
-    /// The key of the certificates of pass types.
+    /// The key pair that all pass type certificates of this authority contain.
     key: KeyPair,
 }
 

@@ -30,9 +30,9 @@ struct ProxySettings {
     delay: AtomicU64,
     /// Number of round trips between the node and the database that the node has begun.
     round_trips: AtomicU64,
-    /// The text that marks a connection, and the message that the proxy drops. After a connection
-    /// has sent the text, its next commit triggers the loss. The proxy drops that commit or the
-    /// response to it, and all later bytes of the connection.
+    /// A text, and the message that the proxy drops. After a node has sent the text on a
+    /// connection, the proxy drops the next commit on this connection or the response to that
+    /// commit, and all later bytes of the connection. `None`: no commit is dropped.
     mark: Mutex<Option<(Vec<u8>, LostMessage)>>,
 }
 

@@ -247,8 +247,9 @@ impl ProxyFiles<'_> {
 }
 
 impl ShippedProxy {
-    /// Starts a proxy in front of a node, with its shipped configuration, in which only the
-    /// addresses are changed. Returns `None` if the proxy is not installed.
+    /// Starts the proxy `program` in front of a node, with the configuration of the proxy in
+    /// `deploy/`. The test changes only addresses, host names and certificates in it. Returns
+    /// `None` if the proxy is not installed.
     pub async fn in_front_of(node: &str, program: &'static str, side: &PublicSide) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         // The workers of nginx run as another user. They need this directory, because they write
