@@ -154,9 +154,9 @@ mod tests {
     }
 
     proptest! {
-        /// Checks requests in which each value is right or wrong, and the redirect address and the
-        /// resource may also be missing. A missing redirect address or resource does not make a
-        /// request invalid.
+        /// Checks exchanges of a code in which the client, the code verifier, the redirect address,
+        /// the resource and the time are each right or wrong. The redirect address and the resource
+        /// may also be missing, which does not make the exchange invalid.
         #[test]
         fn a_code_is_valid_only_with_the_values_of_its_request(
             is_own: bool,

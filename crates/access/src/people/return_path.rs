@@ -2,7 +2,8 @@
 //! attacker may write the return path in a link. So it must be a path of this service, and no
 //! browser or proxy may read it as another address (rules: members#signing-in, 2).
 
-/// The return path of a sign-in if the request has no return path.
+/// The path that a browser opens after a sign-in if the request for the sign-in names no return
+/// path.
 pub const DEFAULT: &str = "/console";
 
 /// Maximum length of a return path with its query, in bytes. This is enough for the authorization
