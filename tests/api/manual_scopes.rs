@@ -32,8 +32,8 @@ async fn listed_of(api: &Api, property: Uuid) -> String {
     .join(" ")
 }
 
-/// Two properties with tags, and a manual for each way to assign a manual to them. The limited
-/// caller can access one of the properties.
+/// Two properties with tags, and a manual for each way to assign a manual to them. The caller
+/// `limited` can access the property `mine`, but not the property `theirs`.
 struct Neighbours {
     mine: Uuid,
     theirs: Uuid,

@@ -69,8 +69,8 @@ pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
     )
 }
 
-/// The filter of a list by a flat. The member types the name of the flat, or follows a link that
-/// contains the id of the flat.
+/// A filter that limits a list to the entries of one flat. The member types the name of the flat,
+/// or follows a link that contains the id of the flat.
 #[derive(Default)]
 pub struct FlatFilter {
     /// Whether the member may search flats.

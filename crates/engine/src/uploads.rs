@@ -97,8 +97,8 @@ fn reserved(configured: Option<u64>, total: u64) -> u64 {
 }
 
 impl Uploads {
-    /// Creates the limits for uploads to this file storage. Uploads leave `reserve` bytes free on
-    /// the file system.
+    /// Adds the limits on uploads to the storage `files`. Uploads leave `reserve` bytes free on the
+    /// file system.
     #[must_use]
     pub fn new(files: Files, reserve: Option<u64>) -> Self {
         Self {

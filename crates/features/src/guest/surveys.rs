@@ -216,7 +216,8 @@ fn review(input: &GiveReview, property: Uuid, reservation: Uuid, now: Moment) ->
     review
 }
 
-/// Deletes the answered surveys of deleted reservations. Their reviews stay.
+/// Deletes the rows that say which surveys the guests of deleted reservations have answered. The
+/// reviews that the guests wrote are separate records, which this function does not delete.
 pub(super) fn forget(context: &mut Context<'_, '_>, reservations: &[Uuid]) -> Result<()> {
     context.execute_deferred(&FORGET, values![reservations])
 }

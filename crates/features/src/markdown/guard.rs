@@ -178,8 +178,9 @@ impl Escaper<'_> {
             let text = following.trim_start_matches(' ');
             let is_item = marker.is_item && (text.is_empty() || text.starts_with("[ ] "));
             if !has_letter(text) && !is_item {
-                // A marker before text without letters, as in `# 4321`, is text and is escaped. A
-                // number with a dot needs no escape, because a list item shows the same number.
+                // A marker before text without letters, as in `# 4321`, is text and is escaped. The
+                // marker of a numbered list, as in `4. 321`, needs no escape, because the HTML list
+                // shows the same number.
                 if marker.is_counted {
                     break;
                 }

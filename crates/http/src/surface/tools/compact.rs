@@ -173,8 +173,9 @@ impl CompactSchema {
         })
     }
 
-    /// Writes a choice of constants as an enum, and a choice between null and a schema as that
-    /// schema.
+    /// Adds the branches of the keyword `shapes` (`oneOf` or `anyOf`) to the compact schema
+    /// `result`, without the branch `null`. If all branches are constants, adds an enum of the
+    /// constants instead. If there is only one branch, adds its keywords instead.
     fn add_branches(&self, shapes: &str, branches: &[Value], result: &mut Map<String, Value>) {
         let non_null_branches: Vec<_> = branches
             .iter()
