@@ -28,7 +28,7 @@ store::statements! {
     PASS_STATES = some_of!("pass_state", "organization_id, reservation_id");
     /// Deletes changes made by guests.
     CHANGES = some_of!("guest_change", "organization_id, cursor");
-    /// Deletes the last cursor of guests' changes.
+    /// Deletes the row with the cursor of the latest change that a guest of the organization made.
     CHANGE_CURSORS = some_of!("guest_change_cursor", "organization_id");
     /// Deletes rows of guests' files. Their bytes are queued for removal when the organization is
     /// erased.

@@ -55,8 +55,8 @@ impl Stay {
         self.reservation.status == ReservationStatus::Cancelled
     }
 
-    /// Returns whether the booking is not confirmed yet. The network of the flat, door codes and
-    /// the wallet pass are withheld then (rules: stays#tentative-stays).
+    /// Returns whether the booking is not confirmed yet. The guest of such a stay gets no Wi-Fi
+    /// network, no door codes and no wallet pass (rules: stays#tentative-stays).
     pub(crate) fn is_tentative(&self) -> bool {
         self.reservation.status == ReservationStatus::Tentative
     }

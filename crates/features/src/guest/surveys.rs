@@ -24,12 +24,12 @@ use crate::records::{RecordKind, SurveyKind, add_record};
 const OPEN_DAYS: i64 = 14;
 
 store::statements! {
-    /// Selects the answered surveys of a stay.
+    /// Selects the kinds of those surveys that the guest of a stay has answered.
     ANSWERED = "select kind from guest_survey where organization_id = ?1 and reservation_id = ?2";
     /// Stores that a survey of a stay is answered.
     INSERT_ANSWERED = "insert into guest_survey (organization_id, reservation_id, kind, review_id)
         values (?1, ?2, ?3, ?4)";
-    /// Deletes the answered surveys of deleted reservations.
+    /// Deletes the rows that say which surveys the guests of deleted reservations have answered.
     FORGET = "delete from guest_survey where organization_id = ?1 and reservation_id = any(?2)";
 }
 

@@ -83,17 +83,17 @@ pub struct RelativeDate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
-    /// The start or end is counted back from check-in.
+    /// The period starts or ends before check-in, by the distance in the rule.
     BeforeCheckIn,
-    /// The start or end is counted forward from check-in.
+    /// The period starts or ends after check-in, by the distance in the rule.
     AfterCheckIn,
-    /// The start or end is counted back from check-out.
+    /// The period starts or ends before check-out, by the distance in the rule.
     BeforeCheckOut,
-    /// The start or end is counted forward from check-out.
+    /// The period starts or ends after check-out, by the distance in the rule.
     AfterCheckOut,
-    /// The start or end is check-in itself.
+    /// The period starts or ends at check-in.
     CheckInTime,
-    /// The start or end is check-out itself.
+    /// The period starts or ends at check-out.
     CheckOutTime,
 }
 
