@@ -55,8 +55,8 @@ where
     S: BenchSuite + Send + 'static,
     S::WorkerState: Send + 'static,
 {
-    // `rlt` can be configured only by a command line. Without a terminal, it writes its results
-    // only to a file.
+    // The load-test library `rlt` can be configured only by command-line flags. Without a terminal,
+    // it writes its results only to a file.
     let file = scratch.join("round.json");
     let (workers, duration) = (workers.to_string(), format!("{}ms", length.as_millis()));
     let flags = [

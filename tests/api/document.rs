@@ -83,9 +83,9 @@ pub(crate) fn undescribed(
     named: &Map<String, Value>,
     path: &str,
 ) -> BTreeSet<String> {
-    /// Adds the paths of fields without a description to `results`. `beside` has the names of
-    /// fields that another part of the same object describes. A branch of the schema may repeat
-    /// such a field without a description to restrict its values.
+    /// Adds to `results` the paths of fields whose description is missing or too short. `beside`
+    /// has the names of fields of the same object that the schema describes outside of its
+    /// branches. A branch may repeat such a field without a description to restrict its values.
     fn collect(
         schema: &Value,
         named: &Map<String, Value>,

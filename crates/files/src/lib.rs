@@ -61,7 +61,7 @@ pub struct Files {
     piece: usize,
 }
 
-/// The space of a directory's file system, in bytes.
+/// The free space and the size of a directory's file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Bytes that the user of this process may still write.
@@ -147,7 +147,8 @@ impl Files {
             .boxed()
     }
 
-    /// Returns the space of the directory's file system. Returns `None` for a bucket.
+    /// Returns the free space and the size of the directory's file system. Returns `None` for a
+    /// bucket.
     pub fn space(&self) -> Result<Option<Space>> {
         self.directory.as_ref().map(Directory::space).transpose()
     }

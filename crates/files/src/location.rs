@@ -115,7 +115,7 @@ fn private_directories() -> DirBuilder {
 }
 
 impl Directory {
-    /// Returns the space of the directory's file system.
+    /// Returns the free space and the size of the directory's file system.
     pub(super) fn space(&self) -> Result<Space> {
         let system = rustix::fs::statvfs(&self.0).map_err(std::io::Error::from)?;
         Ok(Space {

@@ -62,7 +62,7 @@ pub(super) fn says(text: &str, present: &[&str], absent: &[&str]) {
     }
 }
 
-/// Returns the value of a field for each guest that the step has saved.
+/// Returns the value of one field of each guest whose details are saved in the step.
 async fn saved(house: &House<'_>, step: uuid::Uuid, field: &str) -> Vec<Value> {
     let view = house.step_view(step, "en").await;
     let guests = view["answers"]["guests"].as_array().unwrap().iter();

@@ -505,7 +505,7 @@ struct StepEditorPage<'v> {
     /// The address of the page with the step's questions, and the number of questions.
     questions: Option<(String, usize)>,
     changed: Option<LatestChanges>,
-    /// The texts of the step that guests read, in all languages.
+    /// Those texts of the step that are for guests, in all languages.
     texts: Vec<TextWithVersions>,
     placeholders: Placeholders,
 }

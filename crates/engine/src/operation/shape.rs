@@ -280,8 +280,8 @@ impl Shape {
         issues.into_issues()
     }
 
-    /// Returns the fields whose [`Contextual`] format satisfies `is_of_kind`. Omits fields that
-    /// already have an issue.
+    /// Returns the fields whose format cannot be checked by the schema alone ([`Contextual`]) and
+    /// satisfies `is_of_kind`. Omits fields that already have an issue.
     fn fields_without_issue(
         &self,
         issues: &Issues,

@@ -147,7 +147,7 @@ impl OutboundBuffer {
         self.state().held
     }
 
-    /// Shortens the progress timeout of all responses while the guard exists.
+    /// Shortens the progress timeout of all responses until the returned guard is dropped.
     #[must_use]
     pub fn shorten_timeouts(&self) -> TimeoutGuard<'_> {
         self.hurried(HurriedAnswers::All)

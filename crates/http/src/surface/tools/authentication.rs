@@ -147,8 +147,9 @@ impl Fault {
     }
 }
 
-/// Admits a request with a valid credential and a well-formed message, within the rate limit. Tool
-/// calls are counted by the pipeline instead.
+/// Passes a request to the MCP handler if its credential is valid, its message is well-formed and
+/// the rate limit permits it. Does not count a tool call for the rate limit, because the pipeline
+/// counts the call.
 pub(super) async fn admit(
     State(authentication): State<Arc<MessageAuthentication>>,
     request: HttpRequest,
