@@ -49,8 +49,9 @@ pub(crate) fn of_many<'t>(
     Some(format!("update {head} from {each} where {rest}"))
 }
 
-/// Rewrites the parameters in a part of a statement. Parameter 1 becomes a value of the type
-/// `first`. The others become columns of `each`, which is the name of the unnested arrays.
+/// Rewrites the parameters in a part of a statement. Parameter 1 stays a parameter, with a cast to
+/// the type `first`. Each other parameter becomes a column of `each`, the table that `unnest` makes
+/// from the arrays of values.
 fn of_each(text: &str, first: &str) -> String {
     let mut parts = text.split('$');
     let mut each = parts.next().unwrap_or_default().to_owned();

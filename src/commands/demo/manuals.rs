@@ -31,7 +31,7 @@ struct DemoManual {
 
 /// All flats that guests do not share with others.
 const WHOLE_FLATS: &[AssignmentTarget] = &[Tag("Entire home/apt")];
-/// All flats of the demo.
+/// The tags that together cover all flats of the demo.
 const EVERYWHERE: &[AssignmentTarget] = &[Tag("Entire home/apt"), Tag(ROOM_TYPE)];
 
 const HEADINGS: &[DemoText] = &[

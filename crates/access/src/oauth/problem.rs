@@ -20,8 +20,8 @@ pub(super) enum ErrorPageKind {
     Redirect,
     /// The body of the request is no valid form.
     Request,
-    /// The request is too long for a return path, with which the browser would repeat it after the
-    /// sign-in.
+    /// The authorization request is too long for a return path. The browser needs the return path
+    /// to repeat the request after the sign-in.
     TooLong,
     /// The sent consent form does not contain the form token of the member's session.
     Form,

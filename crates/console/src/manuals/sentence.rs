@@ -32,7 +32,8 @@ pub fn are_over(rules: &[VisibilityRule], request: &ConsoleRequest) -> bool {
     seasons_are_over(rules, time_format::day_at(request.service.clock.now(), -12))
 }
 
-/// Returns the same as [`are_over`], for rules as JSON.
+/// Returns whether the seasons of a manual with these visibility rules have ended in every time
+/// zone. The rules are JSON; [`are_over`] takes parsed rules.
 pub fn is_over(rules: &[Value], request: &ConsoleRequest) -> bool {
     let rules = rules
         .iter()

@@ -176,15 +176,15 @@ impl AuditedObject {
         Ok(self)
     }
 
-    /// Adds secret fields. The entry contains the names of the changed fields, but never their
-    /// values.
+    /// Adds secret fields. The audit entry contains the names of the changed fields, but never
+    /// their values.
     pub fn withholding(mut self, fields: &impl Serialize) -> Result<Self> {
         self.withheld.append(&mut object(fields)?);
         Ok(self)
     }
 
-    /// Adds unordered lists. The entry records only the items that the operation adds to a list or
-    /// removes from it.
+    /// Adds fields that contain unordered lists. The audit entry records only the items that the
+    /// operation adds to such a list or removes from it.
     pub fn with_lists(mut self, lists: &impl Serialize) -> Result<Self> {
         self.sets.append(&mut object(lists)?);
         Ok(self)

@@ -254,9 +254,9 @@ impl Precheckin {
             || !self.open_steps().is_empty()
     }
 
-    /// Submits the pre-check-in. Fails with 409 if a step is not complete, if the stay has no
-    /// steps, or if the guest has already submitted, no change is requested and no step is open
-    /// again.
+    /// Submits the pre-check-in. Fails with 409 if a step is not complete or if the stay has no
+    /// steps. A second submission also fails with 409, unless staff requested changes or a step is
+    /// open again.
     pub(super) fn submit(&mut self, context: &mut Context<'_, '_>, stay: &Stay) -> Result<()> {
         self.require_open(None)?;
         if self.steps.is_empty() {

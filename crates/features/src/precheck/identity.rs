@@ -132,8 +132,8 @@ const UNAVAILABLE: &str = "verification_unavailable";
 /// The consequence of a provider's report for the identity check of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentityVerdict {
-    /// No check in the report has a consequence. The step gets the status that the provider
-    /// reported.
+    /// The policy sets no action for any identity check in the report. The step gets the status
+    /// that the provider reported.
     Passed,
     /// The step is complete, but the submission is flagged. The value has the names of the identity
     /// checks that cause the flag.

@@ -59,7 +59,8 @@ async fn photo(
     response
 }
 
-/// Returns the redirect target of an address, or 404.
+/// Returns the URL of the photo that a signed address names, for the `Location` of the redirect.
+/// Fails with 404 if the address is invalid or expired, or if the photo does not exist.
 async fn redirect_target(
     service: &Arc<Service>,
     address: Option<PhotoAddress>,

@@ -95,8 +95,9 @@ store::statements! {
         "next_attempt_at",
         "?3"
     );
-    /// Selects jobs whose lease ends after a timestamp, the latest first. The timestamp is that of
-    /// `LATE`, so the clock was ahead when these leases were written.
+    /// Selects jobs whose lease ends after the timestamp `?1`, the latest first. `?1` is the same
+    /// timestamp as for `LATE`. No lease lasts so long, so only a clock that was ahead can have set
+    /// a later end.
     LONG_LEASES = "select organization_id, translation_id from translation_job
         where leased_until is not null and leased_until > ?1
         order by leased_until desc limit ?2";
