@@ -95,8 +95,8 @@ fn lock_database(database: &DatabaseFlags) -> Result<store::Claim, String> {
     store::claim(&database.url()?).map_err(|error| error.to_string())
 }
 
-/// Moves the changes of a command from the write-ahead log into the SQLite database file. After
-/// that, a copy of this file alone is complete.
+/// Moves the changes that a command made from the write-ahead log into the SQLite database file.
+/// After that, a copy of the database file alone is complete.
 async fn checkpoint_database(store: store::Store) -> Result<(), String> {
     let result = tokio::task::spawn_blocking(move || store.checkpoint()).await;
     result

@@ -12,16 +12,17 @@ use uuid::Uuid;
 /// Maximum number of deliveries in flight. A delivery is in flight while it is being sent, and then
 /// until its outcome is recorded.
 const MAX_IN_FLIGHT: usize = 1_024;
-/// The lowest limit of deliveries to one target. It applies if the target responds slowly or its
-/// response time is unknown.
+/// Lowest limit of the deliveries in flight to one target. It applies to a target that is slow or
+/// whose response time is unknown.
 const MIN_PER_TARGET: usize = 16;
-/// The highest limit of deliveries to one target. It applies if the target responds quickly.
+/// Highest limit of the deliveries in flight to one target. It applies to a target that answers
+/// quickly.
 pub(super) const MAX_PER_TARGET: usize = 64;
-/// The lowest limit of deliveries for one organization. It applies while few permits of the total
-/// limit are free.
+/// Lowest limit of the deliveries in flight for one organization. It applies when few permits are
+/// free.
 const MIN_PER_ORGANIZATION: usize = 16;
-/// The highest limit of deliveries for one organization. It applies while many permits of the total
-/// limit are free.
+/// Highest limit of the deliveries in flight for one organization. It applies when many permits
+/// are free.
 const MAX_PER_ORGANIZATION: usize = 256;
 /// The dispatcher is woken at once when this many permits of a limit are free, or half of the limit
 /// if that is fewer. A smaller number would cause more database queries. With a larger number,

@@ -36,7 +36,7 @@ impl Schema {
             .map_err(|error| error.to_string())
     }
 
-    /// Returns all violations of the schema by a value, in the order of the schema.
+    /// Returns each place where `value` violates the schema, in the order of the schema's keywords.
     pub fn failures<'a>(&'a self, value: &'a Value) -> impl Iterator<Item = Failure<'a>> {
         self.0.iter_errors(value)
     }

@@ -260,8 +260,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::run_text`] does. Code of this process calls the
-    /// operation by its `OperationName`.
+    /// Sets the operation's function as [`Declaration::run_text`] does, for an operation that other
+    /// code of this process calls by `name`.
     pub fn run_text_as<I, O>(
         self,
         name: OperationName<O>,

@@ -65,9 +65,9 @@ impl RecognitionNeeds {
     }
 }
 
-/// Looks up facts about the guest and adds them to the reservation. If the reservation already
-/// states that the guest stayed before, or states a verification status other than `unverified`,
-/// this fact is not looked up.
+/// Adds two facts about the guest to the reservation, if `needs` asks for them: whether the guest
+/// stayed before, and the verification status. Looks up the first unless the reservation states an
+/// earlier stay, and the second only if the stated status is `unverified` or absent.
 pub(super) fn complete(
     context: &mut Context<'_, '_>,
     id: Uuid,
