@@ -218,9 +218,9 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::run`] does. Code of this process calls the operation by
-    /// its `OperationName`. The compiler refuses a function whose answer type differs from that of
-    /// the name.
+    /// Sets the operation's function as [`Declaration::run`] does, for an operation that other code
+    /// of this process calls by `name`. The compiler refuses a function whose answer type differs
+    /// from that of `name`.
     pub fn run_as<I, O>(
         self,
         name: OperationName<O>,

@@ -444,7 +444,8 @@ mod tests {
             tokio::time::sleep(TIMEOUT / 4 * 3).await;
             drop(chunk);
         };
-        // The first chunk leaves no space for the second one.
+        // The limit has space for one chunk of the body. The first chunk leaves too little memory
+        // for the second.
         let (collected, ()) = tokio::join!(body.collect(), release);
         assert!(collected.is_err() && refusal.is_refused());
         assert!(

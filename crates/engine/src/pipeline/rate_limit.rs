@@ -352,8 +352,8 @@ mod tests {
     }
 
     proptest! {
-        /// Checks the definition: a request is accepted if and only if each window contains fewer
-        /// accepted requests than its limit.
+        /// Checks the definition of a rate limit: a request is accepted if and only if each window
+        /// contains fewer accepted requests than its limit.
         #[test]
         fn rate_limits_agree_with_counted_requests(
             delays in prop::collection::vec(0..5_000_u64, 1..200),

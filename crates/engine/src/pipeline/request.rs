@@ -70,8 +70,8 @@ impl Receiving {
         Self(Arc::new(Mutex::new(Some(Box::new(guard)))))
     }
 
-    /// Removes the mark from its request. From then on, a shutdown waits until the request has
-    /// ended.
+    /// Removes this mark from the request that the server attached it to. From then on, a shutdown
+    /// waits until the request has ended.
     pub fn release(&self) {
         drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
     }

@@ -24,7 +24,7 @@ pub struct CompressedText {
 }
 
 impl CompressedText {
-    /// Creates a text from its plain form.
+    /// Creates a text from its uncompressed bytes.
     #[must_use]
     pub fn new(plain: impl Into<Bytes>) -> Self {
         Self {

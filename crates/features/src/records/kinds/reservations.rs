@@ -156,14 +156,14 @@ pub enum ReservationStatus {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum VerificationStatus {
-    /// Not verified.
+    /// No verification of the guest's identity has begun.
     #[default]
     Unverified,
-    /// Under verification.
+    /// The verification of the guest's identity is in progress.
     Pending,
-    /// The guest is who they claim to be.
+    /// The verification shows that the guest is the person whom they claim to be.
     Verified,
-    /// The verification failed.
+    /// The verification of the guest's identity failed.
     Failed,
 }
 
