@@ -150,12 +150,12 @@ pub(super) struct Claim {
 
 /// A delivery that this process has claimed, with the permit to send it.
 pub(super) struct ClaimedDelivery {
-    /// The right to send the delivery.
+    /// The claim on the delivery's row. While it is valid, no other node sends the delivery.
     pub claim: Claim,
     /// The delivery, or an error if its document cannot be parsed. This error must not prevent the
     /// other deliveries of the batch.
     pub delivery: Result<Delivery>,
-    /// The limiter's permit to send the delivery.
+    /// The permit with which the limiter counts the delivery as in flight.
     pub permit: Permit,
 }
 

@@ -138,7 +138,7 @@ impl Recorder {
                     }
                     drop(permits);
                     if first_retry(&entries).is_some() {
-                        // The dispatcher does not know yet when this retry is due, so wake the
+                        // The dispatcher does not know yet when the first retry is due, so wake the
                         // dispatcher.
                         self.dependencies.due.notify_one();
                     }

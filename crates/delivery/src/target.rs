@@ -28,7 +28,7 @@ pub struct Targets {
     names: Names,
 }
 
-/// The reason why the guard refuses a host name.
+/// The reason why the target guard refuses the host name of a webhook target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The host name resolves to an IP address that is not permitted.

@@ -467,7 +467,8 @@ pub(crate) fn examine(url: &str, options: &Options) -> Result<Examination> {
     Ok(examination)
 }
 
-/// Adds to the examination how many connections the database allows.
+/// Adds the number of connections that the database allows to the facts of `examination`. Adds a
+/// fault or a note if this number is too small for the service.
 fn examine_connections(examination: &mut Examination, allowed: Option<usize>, options: &Options) {
     let Some(allowed) = allowed else { return };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

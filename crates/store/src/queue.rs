@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 /// Maximum number of waiting items of one share. The waiting time of an item is limited too, so
 /// this number is hardly ever reached.
 const WAITING: usize = 4_096;
-/// Each turn is charged to its share as at least this much time, even if its work took less.
+/// Minimum time that the queue charges to a share for one turn, even if the work of the turn took
+/// less.
 const TURN: Duration = Duration::from_micros(100);
 /// The most by which the charged time of a share may exceed the queue's virtual time
 /// (`QueueState::now`). Without this limit, a share with very slow work would wait so long for its

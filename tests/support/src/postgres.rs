@@ -13,8 +13,9 @@ use super::server_process::output_of;
 pub(super) const OPTIONS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c \
     fsync=off -c max_connections=500 -c shared_buffers=64MB";
 
-/// More options of the cluster that all tests share. Each test creates a database, and with these
-/// options PostgreSQL logs little of the copy. They exclude standbys.
+/// Additional options of the cluster that all tests share. Each test creates a database as a copy
+/// of a template. With these options PostgreSQL writes little of the copy to the write-ahead log. A
+/// cluster with these options cannot have standbys.
 const SHARED: &str = "-c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0";
 
 /// A running cluster. A shell stops it when the test process ends.

@@ -31,7 +31,8 @@ const PROVIDER_COOKIE_SECONDS: u64 = 600;
 type PeopleService = State<Arc<Service>>;
 
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    // A request with another method gets the page for unknown paths.
+    // A request to one of these paths, with a method that its route does not serve, gets the page
+    // for unknown paths.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(unknown_path);
     Router::new()
         .route(SIGN_IN, only(get(sign_in_page).post(sign_in)))

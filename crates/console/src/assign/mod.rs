@@ -252,8 +252,8 @@ struct TargetRow {
     id: String,
     name: String,
     is_assigned: bool,
-    /// Whether the checkbox is ticked: the state that the member chose and has not saved yet,
-    /// otherwise whether the resource is assigned to the target.
+    /// Whether the checkbox is ticked. If the member changed the checkbox and has not saved yet,
+    /// this is the member's choice. Otherwise it is whether the resource is assigned to the target.
     is_ticked: bool,
 }
 

@@ -451,8 +451,8 @@ pub async fn new_text(
     Ok(created["id"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Turns a refusal to write a text into a refusal of the field that uses the text. So the form
-/// shows the message at that field.
+/// Sets the path of every issue in the refusal of a text to `field`, the form field that uses the
+/// text. So the form shows the messages at that field.
 fn about(mut refusal: ConsoleRefusal, field: &str) -> ConsoleRefusal {
     for issue in &mut refusal.issues {
         issue.path = vec![field.to_owned()];

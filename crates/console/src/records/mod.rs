@@ -117,7 +117,8 @@ fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     }
 }
 
-/// A tab of the screen: label, address, and whether it is selected.
+/// A tab of the screen for records, one for each record kind: label, address, and whether the tab
+/// is selected.
 type RecordTab = (&'static str, String, bool);
 
 fn tabs(request: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {

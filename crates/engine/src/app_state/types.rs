@@ -15,7 +15,7 @@ impl Extensions {
         self
     }
 
-    /// Returns the value of a type, if there is one.
+    /// Returns the value of the type `T`; `None` if no value of this type was added.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()

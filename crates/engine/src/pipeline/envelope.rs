@@ -13,7 +13,8 @@ pub fn success_body(answer: &AnswerText, request_id: Uuid) -> String {
     [open, request_id.to_string(), close].concat()
 }
 
-/// Returns the text of a success envelope before and after the request id.
+/// Returns the two parts of a success envelope: the text before the request id, and the text after
+/// it.
 pub(super) fn parts(answer: &AnswerText) -> (String, String) {
     let pagination = answer
         .pagination

@@ -36,7 +36,8 @@ store::statements! {
     INSERT = "insert into calendar_feed (organization_id, id, property_id, url, next_fetch_at,
         created_at, doc)
         values (?1, ?2, ?3, ?4, ?5, ?5, ?6)";
-    /// Deletes feeds with their events.
+    /// Deletes feeds. The foreign key of `calendar_event` also deletes the stored states of their
+    /// events.
     DELETE = "delete from calendar_feed where organization_id = ?1 and id = any(?2)";
     /// For each feed, the number of its reservations that are not cancelled.
     RESERVATIONS = "select e.feed_id, count(*) from calendar_event e

@@ -92,7 +92,8 @@ pub async fn disable_lapsed(service: &Arc<Service>) -> Result<()> {
     Ok(())
 }
 
-/// A position in the order of [`ACTIVE`]: the last subscription that the sweep has checked.
+/// The position of the sweep in the order of [`ACTIVE`]: the last subscription that the sweep has
+/// checked.
 struct Cursor {
     organization: Uuid,
     credential: String,

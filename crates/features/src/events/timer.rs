@@ -115,9 +115,9 @@ pub(super) fn due_organization(
         .transpose()?)
 }
 
-/// In one organization, ends the timers that started at `since` or earlier, and fires
-/// `device.reconnected` for the devices that are still online. Returns the number of timers, and
-/// the wake signals to send after the commit.
+/// Ends a batch of the timers of one organization that started at `since` or earlier, and fires
+/// `device.reconnected` for those of their devices that are still online. Returns the number of
+/// timers, and the wake signals to send after the commit.
 pub(super) fn expire(
     tx: &mut Transaction<'_>,
     service: &Service,

@@ -245,7 +245,8 @@ pub struct CoverChange {
 /// An image for the cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CoverImage {
-    /// The address of an image. The change creates an image record for it.
+    /// The URL of an image. The operation that applies the change creates an image record with this
+    /// URL.
     Url(String),
     /// The id of an existing image record.
     Record(Uuid),

@@ -10,7 +10,7 @@ const MARK: (&str, &str) = ("zqvalue", "qz");
 /// The schemes of links to a phone number.
 const NUMBER_SCHEMES: [&str; 3] = ["tel:", "sms:", "whatsapp:"];
 
-/// Returns the mark that represents the value with this index.
+/// Returns the mark that stands for the value with this index while the text is rendered.
 #[must_use]
 pub fn mark(index: usize) -> String {
     format!("{}{index}{}", MARK.0, MARK.1)

@@ -295,8 +295,8 @@ pub(crate) fn require_every_property(context: &Context<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the issues of a record that comes from a CSV file. The path of each issue begins below
-/// `data`.
+/// Returns the issues of a record that comes from a CSV file. The path of each issue is relative to
+/// the record's `data`.
 pub(crate) fn issues_of_record(kind: RecordKind, id: Uuid, data: &Object) -> Vec<Issue> {
     static PUT: LazyLock<Operation> = LazyLock::new(put_operation);
     /// Number of segments before the name of a field in the path of an issue: `records`, the index

@@ -29,7 +29,7 @@ use FlagAction::{Fail, Ignore, Review};
 enum ActionChoice {
     /// The organization can choose any action.
     Free,
-    /// The organization cannot choose. The default action always applies.
+    /// The organization cannot choose an action. The default action of the check always applies.
     Fixed,
     /// The organization can choose any action. The action `fail` has the effect of `review`,
     /// because a new photo cannot change the guest's age or home.
@@ -132,8 +132,8 @@ const UNAVAILABLE: &str = "verification_unavailable";
 /// The consequence of a provider's report for the identity check of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentityVerdict {
-    /// The policy sets no action for any identity check in the report. The step gets the status
-    /// that the provider reported.
+    /// The report names no identity check, or the policy ignores each check that it names. The
+    /// step gets the status that the provider reported.
     Passed,
     /// The step is complete, but the submission is flagged. The value has the names of the identity
     /// checks that cause the flag.

@@ -60,7 +60,8 @@ async fn photo(
 }
 
 /// Returns the URL of the photo that a signed address names, for the `Location` of the redirect.
-/// Fails with 404 if the address is invalid or expired, or if the photo does not exist.
+/// Fails with 404 if the address is invalid or expired, if the photo does not exist, or if its key
+/// makes no URL.
 async fn redirect_target(
     service: &Arc<Service>,
     address: Option<PhotoAddress>,

@@ -50,7 +50,8 @@ pub(super) fn assignments_in_request(
         .iter()
         .map(target)
         .collect::<Result<Vec<_>>>()?;
-    // Targets of different kinds can have the same id, and the query compares only ids.
+    // Targets of different kinds can have the same id, and the query compares only ids. So this
+    // filter also compares the kinds.
     let assigned: Vec<Target> = assigned
         .into_iter()
         .filter(|target| targets_of_input.contains(target))

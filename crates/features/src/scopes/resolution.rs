@@ -63,13 +63,15 @@ impl Assignments {
         self.direct.entry(property).or_insert(portal);
     }
 
-    /// Records that a portal is assigned to a group.
+    /// Records that a portal is assigned to a group. If the group has several portals, the first
+    /// one that was added stays.
     pub fn add_group(&mut self, group: Uuid, portal: Uuid) {
         self.added += 1;
         self.groups.entry(group).or_insert((self.added, portal));
     }
 
-    /// Records that a portal is assigned to a tag. The first portal of a tag stays.
+    /// Records that a portal is assigned to a tag. If the tag has several portals, the first one
+    /// that was added stays.
     pub fn add_tag(&mut self, tag: Uuid, portal: Uuid) {
         self.added += 1;
         self.tags.entry(tag).or_insert((self.added, portal));
@@ -150,7 +152,7 @@ mod tests {
         /// literally to the list of assignments.
         #[test]
         fn portal_resolution_agrees_with_the_spec(
-            // A lower portal number means an earlier creation.
+            // The portal with the lower number was created earlier.
             mut scopes in prop::collection::vec((0..6_u8, target()), 0..12),
             property in 0..4_u8,
             group in prop::option::of(0..4_u8),

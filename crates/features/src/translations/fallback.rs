@@ -69,7 +69,8 @@ impl TextLanguages {
         self.0.get(field).map(String::as_str)
     }
 
-    /// Adds the language of the built-in text in a field, unless it is the requested language.
+    /// Records the language of the built-in text in `field`. Records nothing if the text is in the
+    /// requested language.
     #[must_use]
     pub fn with_text_language(mut self, field: &str, language: &str, requested: &str) -> Self {
         if language != requested {

@@ -145,7 +145,7 @@ fn key(name: &str) -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct CustomField {
     pub id: Uuid,
-    /// The value of the field for every flat that has no other value for the field.
+    /// The default value of the custom field. It applies to each flat that has no value of its own.
     pub value: Option<Value>,
 }
 

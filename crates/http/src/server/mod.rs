@@ -17,7 +17,7 @@ pub use connections::accept;
 pub use open_files::raise as raise_open_files;
 pub use tls::{CertificateFacts, Tls};
 
-/// The resources that clients may use.
+/// Limits on the connections, the time and the memory that clients of the server may use.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// The maximum number of open connections.

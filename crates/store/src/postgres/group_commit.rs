@@ -234,8 +234,8 @@ impl Batch {
         (mark, ran)
     }
 
-    /// Sets the deadline of the next statement: the earlier of `until` and the first deadline of
-    /// the completed operations.
+    /// Sets the deadline of the next statement to the earliest of `until` and the deadlines of the
+    /// completed operations.
     fn limit_deadline(&mut self, until: Instant) {
         self.connection.deadline = self
             .done

@@ -45,7 +45,8 @@ macro_rules! limits {
 /// `BySession`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
-    /// Each connection of this program keeps one server connection to itself until it closes.
+    /// Each connection of this program has a server connection of its own until the program's
+    /// connection closes.
     BySession,
     /// Each transaction may get a different server connection.
     ByTransaction,

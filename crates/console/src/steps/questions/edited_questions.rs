@@ -52,8 +52,8 @@ pub struct EditedQuestion {
     /// Whether the member chose the stored version of a question in conflict. `None` if the
     /// question is not in conflict.
     pub is_theirs: Option<bool>,
-    /// Set if one member changed the question and another member removed it. The member cannot
-    /// choose a version then, because only one version exists.
+    /// Set if one of two members changed the question and the other one removed it. The form then
+    /// offers no choice between versions, because only one version exists.
     pub conflict: Option<RemoteChange>,
 }
 

@@ -113,7 +113,7 @@ struct Fault {
     id: Value,
 }
 
-/// The reason why a request has no usable message.
+/// The reason why the body of a tool request cannot be read as a JSON-RPC message.
 enum Unreadable {
     /// The message is malformed.
     Fault(Fault),
