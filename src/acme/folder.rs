@@ -68,7 +68,7 @@ impl CertificateFolder {
         read(&self.path.join(ACCOUNT))
     }
 
-    /// Stores an account. Blocks the thread.
+    /// Stores the account at the authority, as JSON. Blocks the thread.
     pub(super) fn store_account(&self, json: &str) -> Result<(), String> {
         self.store(ACCOUNT, json)
     }

@@ -35,7 +35,7 @@ const CHECK_EVERY: Duration = Duration::from_secs(3_600);
 /// Time limit for an order, from loading the account to downloading the certificate.
 const ORDER_DEADLINE: Duration = Duration::from_secs(300);
 
-/// The settings for a certificate from an authority.
+/// The settings with which the service gets its certificate from an ACME authority.
 #[derive(Debug, Clone)]
 pub(crate) struct AcmeSettings {
     /// The host names of the certificate, in lower case. There is at least one.

@@ -81,7 +81,7 @@ impl<W: DueWork> DueWorker<W> {
         }
     }
 
-    /// Does due work until `stop` is cancelled.
+    /// Searches for organizations with due work and does this work, until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
         while !stop.is_cancelled() {
             let now = self.service.clock.now();

@@ -82,7 +82,7 @@ pub struct ObjectWriter {
 pub struct ObjectReader {
     /// Size of the object in bytes.
     pub size: u64,
-    /// The content, piece by piece.
+    /// The content of the object, in pieces that are read as the caller takes them.
     pub stream: BoxStream<'static, Result<Bytes>>,
 }
 

@@ -36,7 +36,7 @@ impl DoctorReport {
         self.add(area, Severity::Note, text, Some(remedy));
     }
 
-    /// Adds a fault, with a remedy.
+    /// Adds a fault to the report, with the remedy that the operator can apply.
     pub(super) fn add_error(&mut self, area: &'static str, text: &str, remedy: &str) {
         self.add(area, Severity::Error, text, Some(remedy));
     }

@@ -269,7 +269,7 @@ pub struct Operation {
     pub effect: Effect,
     /// The HTTP status of a success.
     pub status: u16,
-    /// One line for the OpenAPI document.
+    /// The summary of the operation in the OpenAPI document, in one line.
     pub summary: &'static str,
     /// The description for the OpenAPI document and for language models. It states the effect of
     /// the operation, its result, and when to use another operation instead.

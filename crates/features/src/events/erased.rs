@@ -12,6 +12,6 @@ store::statements! {
     DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");
     /// Deletes the row that tells the dispatchers that an organization has due deliveries.
     DUE = some_of!("webhook_due", "organization_id");
-    /// Deletes webhook subscriptions.
+    /// Deletes a batch of an organization's webhook subscriptions.
     SUBSCRIPTIONS = some_of!("webhook_subscription", "organization_id, id");
 }

@@ -15,9 +15,9 @@ store::statements! {
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");
     /// Deletes messages of guests.
     MESSAGES = some_of!("guest_message", "organization_id, id");
-    /// Deletes issues that guests reported.
+    /// Deletes a batch of the issues that guests of an organization reported.
     ISSUES = some_of!("guest_issue", "organization_id, id");
-    /// Deletes surveys that guests answered.
+    /// Deletes a batch of the surveys that guests of an organization answered.
     SURVEYS = some_of!("guest_survey", "organization_id, reservation_id, kind");
     /// Deletes carts of guests.
     CARTS = some_of!("guest_cart", "organization_id, reservation_id");

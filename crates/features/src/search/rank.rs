@@ -267,7 +267,8 @@ pub struct BestHits {
 }
 
 impl BestHits {
-    /// Creates an empty collection.
+    /// Creates a collection without results. It will keep the best `limit` of the results for
+    /// `query` that are added to it.
     #[must_use]
     pub fn new(query: Query, limit: usize) -> Self {
         let of = |found_type: &FoundType| {

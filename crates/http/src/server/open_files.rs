@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// If the limit is lower than this number, the server logs a warning.
+/// If the limit of open files is lower than this number, the server logs a warning.
 const SUFFICIENT: u64 = 4_096;
 
 /// Raises the soft limit of open files to the hard limit. Returns the new soft limit, or the old

@@ -1,5 +1,5 @@
-//! Responses with an `ETag`. A client that already has the current answer gets 304. Compressed
-//! forms of answers come from memory.
+//! Responses with an `ETag`. A client that already has the current answer gets 304. A cached answer
+//! is compressed once, at the first request that accepts gzip, and then sent from memory.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

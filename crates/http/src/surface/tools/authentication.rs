@@ -334,7 +334,7 @@ fn check(message: &Value) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the id of a message, or null.
+/// Returns the id of a JSON-RPC message; null if the id is missing or has a wrong type.
 fn id(message: &Value) -> Value {
     let id = &message["id"];
     if id.is_string() || id.is_i64() || id.is_u64() {
