@@ -38,7 +38,7 @@ async fn save(app: &App, token: &str, step: Uuid, answers: Value) -> ApiResponse
     .await
 }
 
-/// Sends a form of the guest page. Returns the response and the page.
+/// Sends a form of the guest page. Returns the response, and the HTML in its body.
 async fn form(
     app: &App,
     token: &str,

@@ -66,7 +66,7 @@ struct Retiring {
 }
 
 impl Secrets {
-    /// Creates the secrets of a new subscription: one random secret.
+    /// Creates the secrets of a new subscription: a random current secret, and no replaced secrets.
     #[must_use]
     pub fn fresh(ids: &Ids) -> Self {
         Self {

@@ -141,7 +141,7 @@ impl Fit {
 /// The language that a reader requests, prepared for comparison with the versions of a text.
 #[derive(Debug, Clone)]
 pub struct LanguageReader {
-    /// The tag as it was requested.
+    /// The requested language tag, exactly as the request contains it.
     requested: String,
     /// The parsed language; `None` if the requested text is not a tag.
     language: Option<RequestedLanguage>,

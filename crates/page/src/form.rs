@@ -66,7 +66,8 @@ pub const MAX_GUESTS: usize = 50;
 /// The fields of a form, in the order in which they were sent.
 pub type FormFields = Vec<(String, String)>;
 
-/// The parsed form of a step. It contains the answers to save and the input for the next page.
+/// The parsed form of a step: the answers to save, the number of guests to show next, the numbers
+/// of the guests in the form, and the hash of the agreement text that the guest saw.
 #[derive(Debug, PartialEq)]
 pub struct FilledForm {
     pub answers: Object,

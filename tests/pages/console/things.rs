@@ -39,9 +39,10 @@ pub struct Things<'a> {
     /// A stay whose guest submitted the pre-check-in, after which staff requested changes. The
     /// other stay, which belongs to `house`, waits for review.
     pub asked: Uuid,
-    /// A subscription of the member. The delivery of its ping has failed.
+    /// Id of a webhook subscription that the member created. The delivery of a ping to it has
+    /// failed.
     pub webhook: String,
-    /// The delivery of the failed ping.
+    /// Id of the failed delivery of that ping.
     pub delivery: String,
     /// A calendar feed of the flat. The calendar's host does not respond.
     pub feed: Uuid,

@@ -89,8 +89,8 @@ impl FreeForm<'_> {
         let mut view = self.view(request, request.fields.clone(), sent_base(request))?;
         match refusal {
             Some(refusal) => {
-                // The names that the member typed are looked up, so that the form shows the rows
-                // that they identify.
+                // Look up the names that the member typed, so that the form shows the object that
+                // each name identifies.
                 view.look_up(self.specs).await?;
                 view.problems = Problems::of(request, refusal);
             }

@@ -81,8 +81,9 @@ pub enum InputKind {
     Text(String),
     Object(Vec<FieldSpec>),
     Objects(Vec<FieldSpec>),
-    /// An object with one rule for each name. The form shows each rule as a row. The first field of
-    /// the row is the name.
+    /// An object whose keys are names of guest fields, such as `email`, and whose values are rules
+    /// for these guest fields. The form shows each pair as a row. The first field of the row
+    /// contains the key, and the other fields contain the rule.
     Rules(Vec<FieldSpec>),
     /// A value that no form can change.
     Other,
@@ -247,8 +248,8 @@ fn kind(schema: &Value, field: &Value) -> InputKind {
     }
 }
 
-/// The name of the form field with the name to which a rule applies, such as the name of the guest
-/// field that the rule is about.
+/// The name of the first field in a row of [`InputKind::Rules`]. That field contains the name of
+/// the guest field to which the rule of the row applies.
 pub const RULE_NAME_FIELD: &str = "field";
 
 fn name_of_rule() -> FieldSpec {

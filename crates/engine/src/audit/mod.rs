@@ -153,7 +153,8 @@ pub struct AuditedObject {
     pub target: Target,
     /// Fields whose changes are recorded with their values.
     pub shown: AuditFields,
-    /// Secret fields. The entry contains the names of the changed fields, but never their values.
+    /// Secret fields. If a secret field changes, the audit entry contains its name, but never its
+    /// value.
     pub withheld: AuditFields,
     /// Fields that are unordered lists. The audit entry records the items that the operation adds
     /// or removes. The [`ObjectReader`] may load only these items.
@@ -176,8 +177,8 @@ impl AuditedObject {
         Ok(self)
     }
 
-    /// Adds secret fields. The audit entry contains the names of the changed fields, but never
-    /// their values.
+    /// Adds secret fields of the object. If a secret field changes, the audit entry contains the
+    /// name of the field, but never its value.
     pub fn withholding(mut self, fields: &impl Serialize) -> Result<Self> {
         self.withheld.append(&mut object(fields)?);
         Ok(self)

@@ -110,8 +110,9 @@ impl Weighter<AnswerKey, CachedForm> for ByBytes {
             CachedForm::Text(entry) => entry.length(),
             CachedForm::Value(entry) => entry.length,
         };
-        // The length is added twice. For text, the second half is for a compressed form, which is
-        // at most about as long. A value needs about twice the bytes of its text.
+        // The weight of an answer contains twice the length of its text. An answer that is kept as
+        // text may also be kept compressed, and the compressed form is at most about as long as the
+        // text. An answer that is kept as a value needs about twice the bytes of its text.
         let bytes = key.request.len() + 2 * length;
         ENTRY_OVERHEAD + u64::try_from(bytes).unwrap_or(u64::MAX)
     }

@@ -130,9 +130,9 @@ impl Body {
     }
 }
 
-/// The body of a success.
+/// The body of a successful response.
 enum SuccessBody {
-    /// The body as text, which a surface sends to its client.
+    /// The text that the surface sends to its client.
     Written(Body),
     /// A value for code of this process.
     Value(LocalValue),

@@ -19,17 +19,17 @@ use super::ics::FeedWarning;
 use super::plan::StoredEvent;
 
 store::statements! {
-    /// A feed by id.
+    /// Selects a feed by its id.
     FEED = "select id, property_id, url, created_at, doc from calendar_feed
         where organization_id = ?1 and id = ?2";
-    /// The feeds of an organization, ordered by the time of creation.
+    /// Selects the feeds of an organization, ordered by the time of creation.
     FEEDS = "select id, property_id, url, created_at, doc from calendar_feed
         where organization_id = ?1 order by created_at, id";
     /// The number of all feeds of a property, and the number of those feeds that have the address
     /// `?3`.
     COUNT = "select count(*), count(case when url = ?3 then 1 end) from calendar_feed
         where organization_id = ?1 and property_id = ?2";
-    /// The feeds of these properties.
+    /// Selects the ids of the feeds of the properties `?2`.
     OF_PROPERTIES = "select id from calendar_feed where organization_id = ?1
         and property_id = any(?2)";
     /// Inserts a feed whose first fetch is due at once.

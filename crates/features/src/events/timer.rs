@@ -156,7 +156,8 @@ pub(super) fn expire(
     Ok((rows.len(), context.take_wake_signals()))
 }
 
-/// Returns the earliest time at which a timer started.
+/// Returns the start time of the timer that started first, among the running timers of all
+/// organizations; `None` if no timer runs.
 pub(super) fn earliest_timer(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>> {
     Ok(tx.row(&FIRST, &[])?.map(|row| row.get(0)).transpose()?)
 }

@@ -28,13 +28,13 @@ store::statements! {
         values (?1, ?4, ?2, ?2, ?3)
         on conflict (id) do update set updated_at = excluded.updated_at, doc = excluded.doc
         where organization.erased_at is null returning id, doc, created_at, updated_at";
-    /// An organization by its id.
+    /// Selects an organization by its id.
     ORGANIZATION = "select id, doc, created_at, updated_at from organization where id = ?1
         and erased_at is null";
-    /// A page of all organizations, ordered by id.
+    /// Selects a page of the list of all organizations, ordered by id.
     LIST = "select id, doc, created_at, updated_at from organization where erased_at is null
         order by id limit ?1 offset ?2";
-    /// Number of organizations.
+    /// Counts the organizations.
     COUNT = "select count(*) from organization where erased_at is null";
     /// Marks an organization as erased. From then on no query finds it, and the sweep deletes its
     /// rows.

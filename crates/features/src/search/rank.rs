@@ -90,7 +90,8 @@ pub struct Query {
     joined: Option<SearchTerms>,
 }
 
-/// A text to search for, in the forms that the values of [`Fit`] need.
+/// A text to search for, in three forms that are compared with a name: the whole text (`whole`),
+/// its words (`words`), and only its letters and digits (`letters`).
 #[derive(Debug)]
 struct SearchTerms {
     whole: String,
@@ -243,7 +244,7 @@ pub struct Hit {
     /// Number of characters of the name.
     pub length: usize,
     pub found_type: FoundType,
-    /// The name as it is written.
+    /// The name of the found object, as it is stored. Only comparisons use its folded form.
     pub name: String,
     pub id: Uuid,
 }
@@ -290,8 +291,8 @@ impl BestHits {
         }
     }
 
-    /// Returns the words of the search query that are compared with the names of objects of a type.
-    /// These are all words but those that hint at this type.
+    /// Returns the query that is compared with the names of objects of a type: the search query
+    /// without the words that hint at this type.
     #[must_use]
     pub fn query_for(&self, found_type: FoundType) -> &Query {
         self.hinted
