@@ -141,7 +141,7 @@ struct TextList<'v> {
     empty_link: Option<(&'static str, String)>,
 }
 
-/// Returns the names of the resources that `source` describes, by the id of the resource.
+/// Returns the names of all resources of the kind that `source` describes, by the resource's id.
 async fn names(
     request: &ConsoleRequest,
     source: &TextSource,

@@ -36,9 +36,9 @@ const TYPED: [(&str, &str); 13] = [
     ("hours", "1"),
 ];
 
-/// Addresses to which a page may have no link although the member may open them. Whether the page
-/// has the link depends on the owner of a subscription, the state of a delivery, or the
-/// assignments. The preview of a text links only to the page of that text.
+/// Names of console screens and form actions to which a page may have no link although the member
+/// may use them. Whether a page has such a link depends on the owner of a subscription, the state
+/// of a delivery, or the assignments. The preview of a text links only to the page of that text.
 const OPTIONAL_LINKS: [&str; 5] = [
     "getManualScreen",
     "getTranslationScreen",

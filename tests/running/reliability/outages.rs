@@ -24,9 +24,9 @@ const WAIT_LIMIT: Duration = Duration::from_secs(60);
 /// How the proxy treats the bytes between a server and its database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProxyMode {
-    /// Passes bytes on.
+    /// Passes all bytes on between the server and its database at once.
     Open,
-    /// Delays all bytes until the mode changes, without an error.
+    /// Keeps the connections open, but holds all bytes back until the mode changes.
     Held,
     /// Closes open connections and refuses new connections.
     Cut,

@@ -18,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::authority::{Presents, TestAuthority};
 
-/// Time between two bytes of a slow receiver.
+/// Pause between two bytes of a response with the behaviour [`Act::Drip`].
 const DRIP: Duration = Duration::from_millis(20);
 /// The chunk of bytes that an endless HTTP/2 body repeats.
 const FLOOD_CHUNK: [u8; 16 * 1024] = [b'x'; 16 * 1024];

@@ -21,9 +21,9 @@ pub enum Reason {
     Misspelt(String),
     /// The field is sent at the top level, but an update accepts it only inside `data`.
     InsideData,
-    /// The value does not have this type, the only allowed one.
+    /// The value does not have this JSON type, which is the only type that the field accepts.
     Type(String),
-    /// The value has none of several allowed types.
+    /// The field accepts several JSON types, and the value has none of them.
     WrongType,
     /// The text or list is empty.
     Empty,

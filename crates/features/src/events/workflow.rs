@@ -111,8 +111,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Lists the steps of all workflows, by the creation of the workflows. The steps of one workflow
-/// have the order of [`Workflow::steps`].
+/// Lists the steps of all workflows, in the order in which the workflows were created. The steps of
+/// one workflow have the order of [`Workflow::steps`].
 fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing<WorkflowStep>> {
     let mut steps = Vec::new();
     for record in list_all(context, RecordKind::Workflow)? {

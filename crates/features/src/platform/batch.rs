@@ -183,8 +183,9 @@ pub(super) struct SyncBatch {
     hosts: HashMap<String, usize>,
     /// The hosts of all custom URLs of the organization; empty if the batch writes no custom URL.
     tally: HostTally,
-    /// The index of the last custom URL in the request that adds a host name. If the organization
-    /// then has too many host names, the issue is reported at this record.
+    /// The index, in the request, of the last custom URL whose host name is new to the
+    /// organization. If the batch gives the organization too many host names, the issue is reported
+    /// at this record.
     last_host: usize,
     /// The ids of reviews that arrived before, even if they were deleted since. A review with such
     /// an id fires no `review.submitted`.

@@ -204,7 +204,7 @@ pub struct LinkedText {
     pub path: Vec<PathSegment>,
     /// The name of the field that links the translation: `textMlTextId` or `nameMlTextId`.
     pub field: &'static str,
-    /// The id of the translation.
+    /// The id of the linked translation.
     pub id: Uuid,
     /// Whether the stored question or option already links this translation in the same field.
     pub is_kept: bool,

@@ -39,7 +39,7 @@ pub struct AnswerContext<'g> {
 /// The data that decides whether a guest has completed a step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GuestInput<'h> {
-    /// The saved answers.
+    /// The answers that the guest saved in the step; `None` if the guest has saved none.
     pub answers: Option<&'h Object>,
     /// The type of each uploaded file; `None` for a file without a type.
     pub documents: &'h [Option<&'h str>],
@@ -53,7 +53,7 @@ pub struct GuestInput<'h> {
 
 /// The saved answers, and the settings for merging sent answers into them.
 pub struct MergeContext<'m> {
-    /// The saved answers.
+    /// The answers that are stored for the step; `None` if none are stored yet.
     pub saved: Option<&'m Object>,
     /// Whether the request contains only the changed answers, instead of all answers.
     pub is_change: bool,
