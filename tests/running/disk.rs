@@ -11,9 +11,9 @@ use test_support::node::Node;
 use test_support::waiting::wait_until;
 use test_support::{Api, ApiResponse};
 
-/// Source of a library that is loaded before the C library. Flushes to the disk fail while the file
-/// exists that `VESTIBULE_TEST_FAILS` names. They wait while the file exists that
-/// `VESTIBULE_TEST_HANGS` names.
+/// C source of a library that is loaded before the C library and replaces its functions that flush
+/// files to the disk. `VESTIBULE_TEST_FAILS` and `VESTIBULE_TEST_HANGS` each name a file. While the
+/// first file exists, flushes fail. While the second file exists, flushes wait.
 const DISK: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -126,9 +126,9 @@ struct ReservedPart {
 
 #[derive(Clone, Copy)]
 enum Part {
-    /// The number of bytes of a chunk, out of the memory budget.
+    /// This number of bytes of the memory budget, for one chunk of a body.
     Bytes(u64),
-    /// One of the request bodies that may be unfinished.
+    /// A count of one towards the maximum number of unfinished request bodies.
     Body,
 }
 

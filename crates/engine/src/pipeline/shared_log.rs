@@ -118,7 +118,7 @@ impl SharedLog {
     pub fn next_attempt(&self) -> impl Future<Output = ()> + use<> {
         let mut link = self.link.subscribe();
         async move {
-            // This fails only if the sender was dropped, and the sender lives as long as the
+            // `changed` fails only if the sender was dropped, and the sender lives as long as the
             // process.
             let _ = link.changed().await;
         }

@@ -77,7 +77,8 @@ pub(super) struct ProgressReport {
     /// The names of the identity checks that found a problem, as the platform reported them.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// The sentences of the report for the team. Each of them flags the submission.
+    /// The sentences in the report that are meant for the host's team. Each sentence becomes a flag
+    /// of the submission.
     #[serde(default)]
     pub flags: Vec<String>,
     /// The names of the identity checks that flag the submission, by the step's policy at the time

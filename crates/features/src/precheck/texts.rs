@@ -15,11 +15,12 @@ use crate::translations::{MAX_TEXT_LENGTH, SourceTable, TextChange, TextForm, Te
 /// The texts of steps and of their questions. Several steps may link the same text.
 pub(crate) struct StepTexts;
 
-/// The field that links the heading. The operations on steps can also write the heading as text.
+/// The field of a step that contains the id of its heading's translation. A request that creates or
+/// changes a step can contain the heading as text instead of this id.
 pub(super) const HEADING: &str = "displayTitleMlTextId";
-/// The field that links the text of a question.
+/// The field of a question that contains the id of its text's translation.
 pub(super) const QUESTION: &str = "textMlTextId";
-/// The field that links the name of an option.
+/// The field of an option that contains the id of its name's translation.
 pub(super) const OPTION: &str = "nameMlTextId";
 
 impl Step {

@@ -190,7 +190,7 @@ pub(crate) fn name_patterns(query: &str) -> [String; 3] {
     ]
 }
 
-/// Returns the pattern of texts that contain these words in this order.
+/// Returns the SQL `like` pattern that matches texts with these words in this order.
 fn like(words: &[&str]) -> String {
     let mut pattern = String::from("%");
     for word in words {

@@ -103,7 +103,7 @@ pub struct Reference {
     pub to: RecordKind,
 }
 
-/// Returns the JSON Schema of a record's data.
+/// A function that returns a JSON Schema of a record's fields.
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// The attributes of a record kind, as [`RecordKind::declaration`] declares them.

@@ -223,7 +223,7 @@ fn split_types(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// Returns the part of a schema with several types that applies to one type.
+/// Returns the part of `schema`, which allows several types, that applies to the type `kind`.
 fn branch(schema: &Map<String, Value>, kind: &Value) -> Value {
     let applies = |keyword: &str| match keyword {
         "properties" | "additionalProperties" | "required" => kind == "object",
