@@ -20,7 +20,8 @@ const SECRETS: [&str; 9] = [
     "VESTIBULE_TRANSLATOR_KEY",
 ];
 
-/// A directory in which the binary runs. Its environment has only the variables that a test sets.
+/// The directory in which a test runs the binary. Of the variables that begin with `VESTIBULE_`,
+/// the binary gets only those that the test sets.
 struct WorkingDirectory(tempfile::TempDir);
 
 impl WorkingDirectory {

@@ -24,9 +24,9 @@ pub struct CalendarEvent<'e> {
     pub id: Uuid,
     /// The time at which the file is written.
     pub now: Timestamp,
-    /// The day of check-in, and its hour if it is known.
+    /// The day of check-in, and the time of day if it is known.
     pub check_in: (Date, Option<Time>),
-    /// The day of check-out, and its hour if it is known.
+    /// The day of check-out, and the time of day if it is known.
     pub check_out: (Date, Option<Time>),
     /// The flat's time zone.
     pub zone: &'e TimeZone,

@@ -16,7 +16,7 @@ pub struct Summary {
 
 /// A link to a field with a fault.
 pub struct FaultLink {
-    /// The id of the element that gets the focus when the guest follows the link.
+    /// The id of the form's element that gets the focus when the guest follows this link.
     pub target: String,
     pub label: String,
     /// The languages of the question's texts, if `label` is the question's `text`. `None` if

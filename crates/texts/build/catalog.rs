@@ -40,7 +40,7 @@ impl TextFile {
     }
 }
 
-/// A message of a file.
+/// A text of a [`TextFile`]: a message in Fluent's syntax.
 #[derive(Debug)]
 pub struct Text {
     /// The comment above the message.

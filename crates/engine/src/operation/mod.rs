@@ -187,8 +187,9 @@ pub struct Page {
 pub struct ShownOnce {
     /// The field that contains the secret. It is null in a replayed response.
     pub field: &'static str,
-    /// Returns an error if the caller may no longer see the answer for a reason other than a
-    /// missing permission. For example, a member may have lost access to some properties.
+    /// Runs before a recorded response is replayed, after the caller's permissions have been
+    /// checked again. Returns an error if the caller lost access to the answer in another way, for
+    /// example because a member lost access to some properties.
     pub check: fn(&Context<'_, '_>) -> Result<()>,
 }
 

@@ -105,9 +105,9 @@ pub enum ActivationNeed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostKind {
     None,
-    /// A damage waiver or a security deposit.
+    /// The price of a damage waiver, or a security deposit.
     Deposit,
-    /// Fee products.
+    /// The prices of fee products.
     Fees,
 }
 

@@ -457,9 +457,9 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
 pub(super) struct Activity {
     peer: IpAddr,
     address: IpAddr,
-    /// The number of requests in progress.
+    /// The number of requests of this connection that are in progress.
     requests: AtomicUsize,
-    /// The number of requests in progress whose body is incomplete.
+    /// The number of these requests whose body has not arrived completely.
     incomplete_bodies: AtomicUsize,
     /// Whether the server responded to a request before it had read the body. If so, the server
     /// reads and discards the rest of the request before it closes the connection.
