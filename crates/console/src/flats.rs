@@ -73,7 +73,7 @@ pub async fn zone(request: &ConsoleRequest, id: Option<Uuid>) -> TimeZone {
 /// or follows a link that contains the id of the flat.
 #[derive(Default)]
 pub struct FlatFilter {
-    /// Whether the member may search flats.
+    /// Whether the page shows the filter, because the member may search flats.
     pub is_offered: bool,
     /// The name of a flat that the member typed.
     pub text: String,

@@ -18,8 +18,8 @@ use features::guest::{CREATE_PORTAL_PREVIEW, PREVIEW_GUEST_VIEW};
 use features::words::own_name;
 use page::render;
 
-/// The form with which a member requests a preview. It is next to the form whose values the preview
-/// uses.
+/// The form with which a member requests a preview of the guest page. On the page of a portal or
+/// branding, the preview uses the values that are typed in the portal's or branding's form.
 pub struct PreviewForm {
     pub action: String,
     pub form: String,
@@ -29,8 +29,8 @@ pub struct PreviewForm {
 }
 
 impl PreviewForm {
-    /// Returns a preview form that is sent to `path`. Returns `None` if the member may not create
-    /// previews.
+    /// Returns the form that requests a preview of the guest page by a POST to `path`. Returns
+    /// `None` if the member may not create previews.
     pub fn of(request: &ConsoleRequest, path: &str) -> Option<Self> {
         let languages = &request.signed_in.organization.settings.languages;
         let name = |tag: &String| (tag.clone(), own_name(tag).to_owned());
@@ -87,7 +87,7 @@ pub async fn show(request: &ConsoleRequest, arguments: Value) -> Result<Response
     }
 }
 
-/// Stores a preview, and redirects to its page.
+/// Stores a preview of the guest page, and redirects the browser to the previewed page.
 async fn redirect_to_preview(
     request: &ConsoleRequest,
     arguments: Value,

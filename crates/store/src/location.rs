@@ -8,7 +8,7 @@ use crate::{Error, Result};
 /// The path of a SQLite database whose URL has no path.
 const DEFAULT: &str = "vestibule.db";
 
-/// The parsed address of a database.
+/// The database that a database URL names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// A SQLite file, absolute or relative to the working directory.

@@ -21,7 +21,7 @@ pub const REQUIRED_BY: &str = "VESTIBULE_REQUIRE_CHROMIUM";
 /// Time limit for the start of the driver.
 const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
-/// Limits the number of open windows.
+/// The permits for open browser windows: at most two windows are open at the same time.
 static PLACES: Semaphore = Semaphore::const_new(2);
 
 static DRIVER: LazyLock<Option<Driver>> = LazyLock::new(Driver::start);

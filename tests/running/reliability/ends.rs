@@ -63,8 +63,7 @@ async fn sigterm_under_load_loses_no_response(database_url: String) {
     let (address, token) = (server.address().to_owned(), client.token.clone());
     let body = |name: &str| json!({ "nickname": name, "title": "Wi-Fi" }).to_string();
 
-    // Of each body, the test sends only the first half, so the server waits for the second
-    // half.
+    // The test sends only the first half of each body, so the server waits for the second half.
     let mut pending = Vec::new();
     for number in 0..BEGUN {
         let body = body(&format!("begun {number}"));

@@ -214,7 +214,8 @@ impl Access {
         Self::link_access(Credential::Guest { opens })
     }
 
-    /// Returns the access of a person with the link to a preview.
+    /// Returns the access of a person who opens the link to a preview of the guest page: only the
+    /// preview `opens`.
     #[must_use]
     pub fn preview(opens: Uuid) -> Self {
         Self::link_access(Credential::Preview { opens })

@@ -61,7 +61,7 @@ pub(super) struct FeedEvent {
 pub(super) struct FeedContent {
     /// The events of the file. Each UID occurs once.
     pub events: Vec<FeedEvent>,
-    /// The first [`MAX_WARNINGS`] warnings.
+    /// Warnings about events with a fault: the first [`MAX_WARNINGS`] of them.
     pub warnings: Vec<FeedWarning>,
     /// The number of skipped events.
     pub skipped: u32,

@@ -83,11 +83,12 @@ store::statements! {
     /// Selects a page of records of the given properties.
     PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id
         limit ?14 offset ?15");
-    /// Counts the records among the ids `?9` that the caller can access.
+    /// Counts the records with the ids `?9`, without the records that the caller cannot access.
     COUNT_THESE = select!("count(*)", " and id = any(?9)
         and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
-    /// Selects a page of those records with the ids `?9` that the caller can access.
+    /// Selects a page of the records with the ids `?9`, without the records that the caller cannot
+    /// access.
     PAGE_THESE = select!("id", " and id = any(?9) and
         (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))

@@ -670,9 +670,9 @@ fn shown_elsewhere() -> Reason {
     )
 }
 
-/// Returns true if at least one of the resources that show the text is one that the caller may not
-/// change. Returns false for a caller who can access all properties. Fails with 404 if the caller
-/// may change none of these resources, unless `writer` is an operation that writes a resource.
+/// Returns whether the text is shown by a resource that the caller may not change. A caller who can
+/// access all properties may change every resource. Fails with 404 if the caller may change none of
+/// the resources that show the text, unless `writer` is an operation that writes a resource.
 fn is_shown_elsewhere(
     context: &mut Context<'_, '_>,
     module: &dyn TextRules,
