@@ -167,8 +167,8 @@ pub struct FormAttempt {
     pub status: u16,
     /// The error messages to show above the form.
     pub messages: Vec<String>,
-    /// Whether the form was sent after its session had ended. The page shows it again, and the
-    /// member must send it once more.
+    /// Whether the form was sent after its session had ended. The page then shows the form again
+    /// with the typed values, and the member must send the form once more.
     pub is_returned: bool,
 }
 

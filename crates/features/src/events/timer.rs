@@ -52,8 +52,9 @@ store::statements! {
     FIRST = "select t.online_since from device_timer t
         join organization o on o.id = t.organization_id
         where o.erased_at is null order by t.online_since limit 1";
-    /// Selects timers whose start is after the timestamp `?1`, the latest start first. If `?1` is
-    /// the current time, the starts are in the future, so a clock that was ahead set them.
+    /// Selects timers whose start is after the timestamp `?1`, the latest start first. With the
+    /// current time as `?1`, these are timers that start in the future. Such a start was written
+    /// while the clock of a node was ahead of the current clock.
     LATE = "select organization_id, device_id from device_timer where online_since > ?1
         order by online_since desc limit ?2";
     /// Sets the start of the given timers to a timestamp if the stored start is later.

@@ -80,7 +80,7 @@ impl Pooling {
         )
     }
 
-    /// Returns the statements that begin a write.
+    /// Returns the statements that begin a transaction that writes.
     pub(super) fn begin(self) -> &'static str {
         self.choose("begin", limits!("set local", "begin; ", ""))
     }
@@ -94,7 +94,8 @@ impl Pooling {
         )
     }
 
-    /// Returns the statements that begin a read. All statements of a read see one snapshot.
+    /// Returns the statements that begin a transaction that only reads. Its statements all see one
+    /// snapshot.
     ///
     /// A pooler does not report that its server has become a standby, whose data may be old. Reads
     /// through a pooler therefore begin with `begin … read write`, which a standby refuses.
