@@ -283,8 +283,8 @@ struct SubmissionPage<'v> {
     stay: String,
     steps: Vec<ShownStep>,
     flags: Vec<ShownFlag>,
-    /// The address to which the approval is sent. `None` if the submission does not wait for a
-    /// decision, or if the member may not decide.
+    /// The path to which the form that approves the submission is sent. `None` if the submission
+    /// does not wait for a decision, or if the member may not decide.
     approve: Option<String>,
     /// The address to which a request for changes is sent. Staff can request changes until
     /// check-in, even after they have approved the submission.

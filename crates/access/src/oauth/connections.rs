@@ -83,7 +83,8 @@ pub struct ConnectionView {
     pub redirect_host: String,
     /// Granted scopes, without those that the member no longer holds.
     pub scopes: Vec<Permission>,
-    /// Address of the interface that the app uses.
+    /// URL of the interface to which the app sends its requests, such as the tool interface at
+    /// `/mcp`.
     pub resource: String,
     /// When the app was first connected. Expired grants are ignored.
     pub connected_at: Moment,

@@ -91,8 +91,9 @@ fn begin(
 }
 
 /// Records the outcome of the command. For a command that was carried out, records the response
-/// under the idempotency key, and the audit entry. For a command that the other service refused,
-/// records the 502 under the key. After any other error, releases the key.
+/// under the idempotency key, and the audit entry. If the service that carries out commands, such
+/// as the device connector, refused the command, records the 502 under the key. After any other
+/// error, releases the key.
 async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -> Result<Success> {
     let call = write.call.clone();
     let (operation, request_id) = (call.operation, call.head.id);

@@ -128,7 +128,7 @@ pub struct RegisteredPass {
     pub organization: Uuid,
     /// The id of the stay, which is also the serial number of the pass.
     pub reservation: Uuid,
-    /// The token of the stay.
+    /// The stay token in the guest's link, with which the guest view of the stay can be read.
     pub token: String,
 }
 

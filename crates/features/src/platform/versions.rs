@@ -98,7 +98,8 @@ impl RecordVersions {
         version.is_some_and(|version| current.is_some_and(|current| version.is_before(*current)))
     }
 
-    /// Sets the version of a record. `None` does not change the version.
+    /// Sets the version of a record, and notes whether it must be written. `None` leaves the
+    /// version unchanged.
     pub(super) fn set(&mut self, record: (RecordKind, Uuid), version: Option<RecordVersion>) {
         if let Some(version) = version
             && self.current.insert(record, version) != Some(version)

@@ -66,7 +66,8 @@ struct ListSteps {
     #[schemars(length(max = 1000))]
     tag_ids: Option<Vec<Uuid>>,
     /// Only steps with an assignment (`assigned`) or without any (`unassigned`). `unassigned`
-    /// together with a filter by id finds nothing. Left out: both.
+    /// together with a filter by ids of properties, groups, portals or tags finds nothing. Left
+    /// out: both.
     #[serde(default)]
     assignment: Option<Assignment>,
 }

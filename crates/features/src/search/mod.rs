@@ -293,7 +293,7 @@ fn offer_records(
     Ok(())
 }
 
-/// Returns the type of the results that are targets of this kind.
+/// Returns the type that a search result has if it is a target of this kind.
 const fn found_type(kind: TargetKind) -> FoundType {
     match kind {
         TargetKind::Property => FoundType::Property,

@@ -215,7 +215,9 @@ pub(crate) fn follow_languages(
     Ok(())
 }
 
-/// Ends every lease. Call this only in the only process on a database, before it claims any job.
+/// Ends the leases of all translation jobs. Call this function only if no other process uses the
+/// database, and before this process claims a job. Otherwise a job that another process still
+/// translates could be claimed again.
 pub(super) fn release_all(tx: &mut Transaction<'_>) -> Result<()> {
     tx.execute(&RELEASE_ALL, &[])?;
     Ok(())
