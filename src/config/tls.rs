@@ -202,7 +202,7 @@ impl ServeFlags {
     }
 }
 
-/// The address at which browsers reach the service, for commands that print it.
+/// The URL at which browsers reach the service. Commands such as `setup-link` print links below it.
 #[derive(Debug, Clone, Args)]
 pub struct PublicUrlFlags {
     /// The address at which browsers reach the service [default: `http://127.0.0.1:8080`, or the

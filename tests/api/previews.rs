@@ -692,8 +692,8 @@ async fn unsaved_settings_replace_the_saved_settings_in_a_preview(app: App) {
         .post(&path, json!({}))
         .await
         .error(403);
-    // Only callers who may save settings may preview unsaved settings, because the preview's
-    // link is a public page of the operator's site.
+    // Only callers who may save settings may preview unsaved settings, because the preview's link
+    // opens a public page on the operator's site.
     let viewer = house.org.key_with(&[Permission::ViewProperties]).await;
     for at in [path.clone(), format!("/portals/{portal}/preview")] {
         viewer

@@ -217,7 +217,8 @@ async fn only_organizations_with_due_deliveries_are_in_the_queue() {
     delivery::tidy(&app.server.dependencies).await.unwrap();
     assert_eq!(queue().await, []);
 
-    // An organization stays in the queue while one of its deliveries waits for a retry.
+    // An organization stays in the queue of organizations with deliveries while one of its
+    // deliveries waits for a retry.
     receiver.answer(&[500, 200]);
     task().await;
     receiver.next().await;

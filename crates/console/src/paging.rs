@@ -15,7 +15,7 @@ pub struct Paging {
     pub first: usize,
     /// The number of the last row on the page.
     pub last: usize,
-    /// Address of the previous page. `None` on the first page.
+    /// The path and query of the previous page of the list. `None` on the first page.
     pub previous: Option<String>,
     /// Address of the next page. `None` on the last page.
     pub next: Option<String>,

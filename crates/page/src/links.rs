@@ -42,7 +42,7 @@ impl StayLinks {
         &self.page
     }
 
-    /// Returns the language in the query of the requested address; `None` if the query names none.
+    /// Returns the language in the query of the requested URL; `None` if the query names none.
     #[must_use]
     pub fn language(&self) -> Option<&str> {
         self.language.as_deref()
@@ -117,7 +117,7 @@ impl StayLinks {
         self.at("/review", &[])
     }
 
-    /// Returns the address to which the guest sends the form that submits the pre-check-in.
+    /// Returns the address to which the browser sends the form that submits the pre-check-in.
     #[must_use]
     pub fn submit(&self) -> String {
         self.at("/submit", &[])

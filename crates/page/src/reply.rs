@@ -95,7 +95,7 @@ pub fn worker(script: String, scope: &str) -> Response {
     response
 }
 
-/// Redirects the browser to another address. The browser requests that address with GET.
+/// Redirects the browser to the URL or path `address`, which the browser then requests with GET.
 pub fn redirect(address: &str) -> Response {
     browser::redirect(address, Referrer::Nobody)
 }

@@ -122,7 +122,7 @@ async fn respond(
 /// An error for which the browser cannot be redirected to the client, because the redirect address
 /// is not known yet.
 pub(super) enum PageError {
-    /// The body of the request is not valid form data (`application/x-www-form-urlencoded`).
+    /// The body of the request is not form data (`application/x-www-form-urlencoded`), or too long.
     Request(OauthError),
     /// An internal error of this server, or a failure of a service that it needs.
     Server(Error),

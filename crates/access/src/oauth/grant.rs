@@ -77,7 +77,7 @@ const DELETE_BATCH: i64 = 500;
 pub(super) struct GrantData {
     /// The granted permissions. A token gives only those permissions that the member still holds.
     pub(super) permissions: Vec<Permission>,
-    /// The resource to which the grant gives access.
+    /// The interface to which the grant gives access (RFC 8707).
     pub(super) resource: Option<Resource>,
     /// The redirect address of the authorization request.
     pub(super) redirect_uri: String,

@@ -18,7 +18,7 @@ pub(super) enum ErrorPageKind {
     Document,
     /// The client has not registered the redirect address.
     Redirect,
-    /// The body of the request is not valid form data (`application/x-www-form-urlencoded`).
+    /// The body of the request is not form data (`application/x-www-form-urlencoded`), or too long.
     Request,
     /// The authorization request is too long for a return path. The browser needs the return path
     /// to repeat the request after the sign-in.

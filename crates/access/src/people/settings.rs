@@ -16,7 +16,7 @@ pub struct SignInSettings {
     pub provider: Option<IdentityProvider>,
 }
 
-/// Returns the address of the platform's sign-in page, with the return path in its query. Returns
+/// Returns the URL of the platform's sign-in page, with the return path in its query. Returns
 /// `None` if the flag `--sign-in-url` is not set.
 pub(super) fn external_sign_in_url(service: &Service, return_to: Option<&str>) -> Option<String> {
     let mut url = service

@@ -259,8 +259,8 @@ struct TargetRow {
 
 /// The filter of the targets on the page: the kind of target, the search text and the offset.
 struct TargetFilter {
-    /// The kind of target in the address of the page. `None` means the first kind of target that
-    /// the resource can be assigned to.
+    /// The kind of target in the query parameter `to`. `None` if the query lacks it, and then the
+    /// page shows the first kind of target that the resource can be assigned to.
     to: Option<&'static str>,
     query: String,
     is_assigned_only: bool,

@@ -230,7 +230,8 @@ fn counts(context: &mut Context<'_, '_>) -> Result<HashMap<Uuid, u64>> {
         .collect()
 }
 
-/// Returns the number of a property's feeds, and whether one of them has this address.
+/// Returns the number of a property's feeds, and the information whether one of them has the
+/// calendar URL `url`.
 pub(super) fn count_of_property(
     context: &mut Context<'_, '_>,
     property: Uuid,

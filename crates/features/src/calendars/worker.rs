@@ -66,7 +66,7 @@ store::statements! {
     /// Selects the feeds whose due time is after `?1`, the latest first.
     LATE = "select organization_id, id from calendar_feed where next_fetch_at > ?1
         order by next_fetch_at desc limit ?2";
-    /// Sets the due time of a batch of feeds to `?3`, if their due time is later.
+    /// Sets the due time of a batch of feeds to `?3`, if their stored due time is later than `?3`.
     BRING_FORWARD = engine::some_late!("calendar_feed", "id", "next_fetch_at");
     /// Selects the feeds whose lease ends after `?1`, the latest end first.
     LEASED_LONG = "select organization_id, id from calendar_feed where leased_until is not null

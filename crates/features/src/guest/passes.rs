@@ -353,8 +353,8 @@ pub fn unregister(
     }
 }
 
-/// Returns the time at which the content of a pass last changed; `None` if `hash` differs from the
-/// stored hash.
+/// Returns the time at which the content of a pass last changed. Returns `None` if the stored hash
+/// is missing or differs from `hash`, the hash of the current content.
 pub fn changed_at(
     tx: &mut Transaction<'_>,
     organization: Uuid,

@@ -221,8 +221,8 @@ pub struct ReviewedStep {
     /// The accepted text and its recorded proof, for an accepted agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<AcceptanceView>,
-    /// Files that the guest uploaded in a document upload or an identity check, each with an
-    /// address that is valid for 10 minutes. Absent for other steps.
+    /// Files that the guest uploaded in a document upload or an identity check, each with a
+    /// download URL that is valid for 10 minutes. Absent for other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<AddressedFile>>,
     /// Progress that another system reported, if that system carries the step out and has sent a

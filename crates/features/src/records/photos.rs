@@ -109,8 +109,9 @@ impl PhotoSigner {
             .map_err(Error::internal)
     }
 
-    /// Returns a signer for URLs with the given purpose, such as wallet passes, instead of photos.
-    /// The secret of the returned signer is derived from the secret of this signer and the purpose.
+    /// Returns a signer for the given purpose, such as tokens of wallet passes or addresses of
+    /// guests' files. The secret of the returned signer is derived from the secret of this signer
+    /// and the purpose, so a signature for one purpose is not valid for another.
     pub(crate) fn signer(&self, purpose: &'static str) -> Result<AddressSigner> {
         // The derived secret is the MAC of the purpose. The message that a photo's signature covers
         // is always longer than a purpose, so no signature of a photo equals a derived secret.

@@ -394,7 +394,7 @@ struct ListProperties {
     /// Only properties that have this tag. With an unknown tag, the list is empty.
     #[serde(default)]
     tag_id: Option<Uuid>,
-    /// Only these properties. An unknown id finds nothing.
+    /// Only these properties. An unknown id matches no property.
     #[serde(default)]
     #[schemars(length(min = 1, max = 500))]
     ids: Option<Vec<Uuid>>,

@@ -114,8 +114,8 @@ fn file_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     stay_step.ok_or_else(|| Error::not_found("Step"))
 }
 
-/// Returns a step to which guests upload files, if the guest may save the step. Fails with 403 or
-/// 409 if the guest may not, like the operation that saves answers.
+/// Returns a step to which guests upload files, if the guest may save the step. If the guest may
+/// not save it, fails with the same 403 or 409 as the operation that saves answers.
 fn open_step(precheckin: &Precheckin, step: Uuid) -> Result<&StepOfStay> {
     let stay_step = file_step(precheckin, step)?;
     precheckin.require_open(Some(step))?;
