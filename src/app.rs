@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    /// Operations that are not tools, each with a hint at the tool to use instead.
+    /// Operations that are not tools, each with the tool to use instead.
     const NOT_TOOLS: [(&str, &str); 9] = [
         (
             "previewGuestView",

@@ -219,8 +219,8 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Measures a guest's view of a stay, lists and a search in an organization of the size of a
-    /// city.
+    /// Measures three kinds of requests in an organization of the size of a city: a guest's view of
+    /// a stay, lists, and a search.
     pub async fn city(&self) -> anyhow::Result<Vec<Line>> {
         let (large, small) = (self.vestibule()?, self.vestibule()?);
         let (city, town) = (

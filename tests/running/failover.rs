@@ -15,7 +15,7 @@ use test_support::{Api, ApiResponse, postgres};
 
 /// Time limit of a response: the guaranteed five seconds, and half a second for a busy machine.
 const RESPONSE_LIMIT: Duration = Duration::from_millis(5_500);
-/// Time limit of the recovery.
+/// Time within which a write must succeed again after the connection to the primary failed.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(10);
 
 async fn fresh_postgres() -> Option<String> {

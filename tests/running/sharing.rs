@@ -230,9 +230,9 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
         .write_for(share(1), WORK_LIMIT, |tx| insert(tx, "taken"))
         .await
         .unwrap();
-    // In each round, another one of three operations in a commit fails: the first, the middle one,
-    // the last. Its last statement is deferred and fails, so the store learns of the failure only
-    // after the operation has ended.
+    // Three operations share a commit. In the first round the first operation fails, then the
+    // middle one, then the last one. The last statement of the failing operation is deferred, so
+    // the store learns of the failure only after the operation has ended.
     for failing in 0..3 {
         let (go, running_write) = hold(&store).await;
         let mut writes = Vec::new();

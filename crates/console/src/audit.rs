@@ -518,7 +518,7 @@ struct AuditPage<'v> {
     about: &'static str,
     /// Whether the page shows only the entries about one target, such as one step or one member.
     is_of_one: bool,
-    /// Address of the whole log. `None` if the page shows the whole log.
+    /// The path of the page that shows the whole log. `None` if this page shows the whole log.
     all: Option<String>,
     lines: Vec<AuditLine>,
     is_behind: bool,

@@ -1,5 +1,5 @@
-//! A request by a signed-in member: the member, the address, the submitted form, and the operations
-//! that the page calls.
+//! A request by a signed-in member: the member, the requested path and query, the submitted form,
+//! and the operations that the page calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

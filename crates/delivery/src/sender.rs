@@ -125,9 +125,9 @@ fn requested_delay(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     Duration::try_from(now.duration_until(until)).ok()
 }
 
-/// Returns the builder of a client that uses only https and connects only to targets that the guard
-/// permits. The client follows no redirects and never sends a request again. `ca` is a PEM bundle
-/// of certificate authorities that the client trusts in addition to those of the system.
+/// Returns the builder of a client that uses only https and connects only to the hosts that
+/// `targets` permits. The client follows no redirects and never sends a request again. `ca` is a
+/// PEM bundle of certificate authorities that the client trusts in addition to those of the system.
 pub fn guarded_client(
     targets: Targets,
     user_agent: &str,

@@ -24,7 +24,7 @@ const OTHERS: [(&str, Requirement); 2] = [
     ("lastName", Requirement::OneOf),
 ];
 
-/// The guests who must fill in a field.
+/// Whether guests must fill in a field: every guest, some guests, one field of several, or never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requirement {
     /// The field is required of every guest.

@@ -30,7 +30,7 @@ pub struct Card<'v> {
     pub is_open: bool,
     /// The address of the page that shows only this manual.
     pub href: String,
-    /// The language of the content.
+    /// The language of the manual's content.
     pub language: TextLanguage<'v>,
     /// The content of the manual as HTML.
     pub html: Option<Cow<'v, str>>,

@@ -44,8 +44,8 @@ pub fn categories(language: &str) -> Option<Categories> {
         .map(|(_, categories)| *categories)
 }
 
-/// Returns the Rust pattern for the numbers to which the form of a template applies. Returns `None`
-/// if the form is a category that the language does not have.
+/// Returns the Rust pattern for the numbers to which a form of a template applies. `form` is a
+/// plural category or a number. Returns `None` if it is a category that the language does not have.
 pub fn pattern<'f>(form: &'f str, known: &[(&str, &'f str)]) -> Option<&'f str> {
     if form == "other" {
         return Some("_");

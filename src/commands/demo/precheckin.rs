@@ -461,7 +461,7 @@ fn stay_steps() -> Vec<NewStep> {
     ]
 }
 
-/// Steps about payments: tax, deposit, protection.
+/// Returns the steps about payments: the tourist tax, the damage deposit and the damage protection.
 fn payment_steps(records: &[Value]) -> Vec<NewStep> {
     let account = record_id_by_name(records, MAIN_ACCOUNT);
     let tax = json!({

@@ -93,8 +93,9 @@ impl MiddleBox {
         self.settings.round_trips.load(Ordering::SeqCst)
     }
 
-    /// The proxy waits for the first connection that sends `mark`. It then drops all bytes of that
-    /// connection from the connection's next commit on.
+    /// Makes the proxy wait for the first connection that sends `mark`. At that connection's next
+    /// commit, the proxy drops the message that `lost_message` names, and all later bytes of the
+    /// connection.
     pub fn drop_commit(&self, mark: &str, lost_message: LostMessage) {
         *self.settings.mark.lock().unwrap() = Some((mark.as_bytes().to_vec(), lost_message));
     }

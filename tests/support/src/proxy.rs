@@ -28,7 +28,7 @@ pub fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// The public address of a proxy, chosen before the proxy starts.
+/// The port and the certificate of the proxy's public URL, chosen before the proxy starts.
 pub struct PublicSide {
     port: u16,
     /// The certificate of the proxy; `None` for an address without TLS.

@@ -7,8 +7,8 @@
 //! Members have no password. They sign in by a link from the platform ([`tickets`]) or with their
 //! organization's OpenID provider ([`provider`]). Both begin a *session* ([`session`]). The browser
 //! stores the secret of the session in a cookie. The database stores only the hash of the secret.
-//! Each request checks again whether the session is valid and the member may be signed in
-//! ([`validity`]).
+//! Each request checks again whether the session is valid and the member is still allowed to be
+//! signed in ([`validity`]).
 //!
 //! Start with [`routes`], which has a function for each page.
 

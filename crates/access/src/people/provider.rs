@@ -535,7 +535,8 @@ fn unavailable(cause: impl std::fmt::Display) -> SignInError {
     SignInError::ProviderUnavailable(cause.to_string())
 }
 
-/// Returns whether the host of an address is this machine.
+/// Returns whether the host of a URL is `localhost` or a loopback address, so that the URL leads to
+/// this machine.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {

@@ -270,7 +270,7 @@ fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
 /// The method by which a member signed in, for the audit entry of the sign-in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SignInMethod {
-    /// The name of the method: `link`, `provider` or `setup`.
+    /// The name of the sign-in method: `link`, `provider` or `setup`.
     pub(super) by: &'static str,
     pub(super) request_id: Uuid,
 }

@@ -24,8 +24,8 @@ const FEWER_ICONS: usize = 48;
 /// number of such pages.
 const MOST_PHOTOS: usize = 12;
 const MOST_PAGES: u64 = 100;
-/// Maximum length in bytes of an address from the photo provider. The console does not use longer
-/// addresses.
+/// Maximum length in bytes of a photo's URL from the photo provider. The console does not use
+/// longer URLs.
 const LONGEST: usize = 1_000;
 
 /// The current cover of a manual, and the link to change it.

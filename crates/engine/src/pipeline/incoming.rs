@@ -302,7 +302,8 @@ struct CountedBody {
     /// Whether too many other bodies were unfinished when this body began. In that case each read
     /// of this body fails.
     is_over_limit: bool,
-    /// The place among the unfinished bodies. `None` if the body has ended or is over the limit.
+    /// The place that the body takes among the unfinished bodies, whose number is limited. `None`
+    /// if the body has ended or is over the limit.
     place: Option<ReservedPart>,
     incoming: Arc<Incoming>,
     sender: Sender,

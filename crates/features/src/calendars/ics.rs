@@ -35,7 +35,7 @@ const SECONDS_OF_DAY: i64 = 86_400;
 pub struct FeedWarning {
     /// The event's UID; null if the event has none.
     pub uid: Option<String>,
-    /// The problem of the event.
+    /// The reason why the event was skipped.
     pub problem: String,
 }
 

@@ -184,7 +184,8 @@ struct GetMessages {
 struct ExplainGuestView {
     /// Id of the reservation whose guest's view is explained.
     id: Uuid,
-    /// The time for which the view is explained, for rules that depend on the time. Left out: now.
+    /// The time for which the view is explained: rules that depend on the time are applied as at
+    /// this time. Left out: now.
     #[serde(default)]
     at: Option<Moment>,
     /// Id of the only step to explain; then no manual is explained. A step that the caller cannot

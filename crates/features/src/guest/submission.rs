@@ -44,8 +44,8 @@ pub(super) struct Submission {
     open_steps: Vec<Uuid>,
     /// The stay's steps, in guest order, then answered steps that are no longer shown.
     steps: Vec<SubmittedStep>,
-    /// The guest's messages, oldest first, up to the limit of a stay; `listGuestMessages` pages
-    /// them.
+    /// The guest's messages, oldest first, up to the limit of a stay; `listGuestMessages` returns
+    /// them in pages.
     messages: Vec<Message>,
 }
 

@@ -256,8 +256,9 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<ManualRow> {
         .ok_or_else(|| Error::not_found("Manual"))
 }
 
-/// Fails with 404 for an unknown property. A limited caller gets an empty list instead, so that the
-/// response does not reveal whether the property exists.
+/// Lists the manuals that are assigned to a property, its group or its tags. Fails with 404 for an
+/// unknown property. A limited caller gets an empty list instead, so that the response does not
+/// reveal whether the property exists.
 fn list_of_property(
     context: &mut Context<'_, '_>,
     input: OfProperty,

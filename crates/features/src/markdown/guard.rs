@@ -590,7 +590,7 @@ fn is_break(body: &str) -> bool {
             .any(|delimiter| characters.trim_start_matches(*delimiter).is_empty())
 }
 
-/// A marker at the beginning of a block.
+/// A Markdown marker at the beginning of a block, such as `#`, `-` or `1.`.
 struct Marker {
     /// The length of the marker without the blanks after it.
     width: usize,

@@ -39,7 +39,7 @@ pub const LIST_AUDIT_LOG: OperationName<Vec<AuditEntry>> = OperationName::new("l
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListAuditLog {
-    /// Id of the last entry read: the response has older entries.
+    /// Id of the last entry that the client has read. The response contains older entries.
     #[serde(default)]
     after: Option<Uuid>,
     /// Maximum number of entries.

@@ -68,7 +68,8 @@ impl TextRules for PortalCopy {
             .collect())
     }
 
-    /// Requires the same permissions as the operations on portals (rules: portals#copy).
+    /// Requires the permissions that the operations on portals need for a change of such a text
+    /// (rules: portals#copy).
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)?;
         if change.is_english() {

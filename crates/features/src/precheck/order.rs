@@ -72,8 +72,9 @@ mod tests {
             })
     }
 
-    /// Sorts the steps group by group, and by position within a group. The test compares this
-    /// second implementation with [`compare`].
+    /// Sorts the keys of steps by group of step types, and by position within a group. Without
+    /// automatic order, all types form one group. The test compares this second implementation with
+    /// [`compare`].
     fn by_hand(mut keys: Vec<SortKey>, is_automatic: bool) -> Vec<SortKey> {
         keys.sort_by_key(|step| step.id);
         keys.sort_by_key(|step| step.created_at);

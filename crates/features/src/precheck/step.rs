@@ -188,7 +188,8 @@ engine::resource! {
         /// means no bound.
         sent as Option<Count>, in audience;
 
-        /// The list of booking channels that decides; null if every channel gets the step.
+        /// Whether `excludedSources` or `includedSourcesReturning` decides which booking channels
+        /// get the step; null if every channel gets it.
         inclusion_type: Option<InclusionType> = None,
         /// How booking channels decide who gets the step. `all_except_selected` hides it for
         /// `excludedSources`, `only_selected` shows it for `includedSourcesReturning` alone. Null,

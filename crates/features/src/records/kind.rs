@@ -86,7 +86,7 @@ pub(super) enum LimitedAccess {
 pub(crate) enum Dependents {
     /// The assignments to a flat, its calendar feeds, and the charges of its stays.
     Flat,
-    /// The assignments to a group or a tag.
+    /// For a group or a tag: the assignments of manuals, steps and portals to it.
     Assignments,
     /// For a reservation: the guest link, the answers, the submission and the charges of its stay.
     Stay,

@@ -424,7 +424,7 @@ impl Drop for ConnectionEntry {
 }
 
 /// Asks the connections that have been idle the longest to close, at most `count`. Returns whether
-/// there was an idle connection.
+/// there was an idle connection that had not been asked before.
 fn dismiss<'a>(activities: impl Iterator<Item = &'a Arc<Activity>>, count: usize) -> bool {
     let is_dismissible = |activity: &&Arc<Activity>| {
         activity.is_idle() && !activity.is_dismissed.load(Ordering::Relaxed)

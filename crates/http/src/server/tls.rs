@@ -86,7 +86,7 @@ impl Tls {
     }
 
     /// Uses a certificate chain and its private key, both in PEM, for new connections. Fails if the
-    /// certificate is in files.
+    /// server reads its certificate from files.
     pub fn install(&self, pem: &[u8]) -> Result<CertificateFacts, String> {
         let CertificateSource::Managed(managed) = &self.source else {
             return Err("the certificate is in files".into());

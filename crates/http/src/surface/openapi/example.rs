@@ -14,7 +14,7 @@ const REQUIRED_ONLY_DEPTH: usize = 6;
 /// required fields.
 const MAX_DEPTH: usize = 16;
 
-/// The fields of an object that an example contains.
+/// The choice of the fields that an example of an object contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// The required fields. An object without required fields has one field in the example.
