@@ -501,8 +501,8 @@ async fn step(
     assign(&client, STEP, id, field, &targets).await
 }
 
-/// Creates a translation for each question and each option of a step. Returns the questions as the
-/// request that creates the step contains them.
+/// Creates a translation for each question and each option of a step. Returns the questions in the
+/// form of the request that creates the step.
 async fn questions(client: &Client) -> anyhow::Result<Value> {
     let mut questions = Vec::new();
     for (kind, question, names) in QUESTIONS {

@@ -409,8 +409,9 @@ async fn device_events_fire_when_offline_and_after_a_stable_return(app: App) {
         house.after(DELAY.checked_sub(2 * SECOND).unwrap()).await,
         NOTHING
     );
-    // Changes of other fields of the device do not restart the delay before `device.reconnected`.
-    // The subscriptions for the current property of the device get the event.
+    // Changes of a device's name and property do not restart the delay before `device.reconnected`.
+    // When the delay ends, the event goes to the subscriptions without a filter and to those for
+    // the device's new property.
     let moved = house.org.property(None, &[]).await;
     let renamed = with(
         &with(&house.device(true), "name", "Back door"),

@@ -120,7 +120,7 @@ struct DescribedChange {
     /// of added and removed targets.
     before: Option<String>,
     after: String,
-    /// Address of a page with details about the change. `None` if there is no such page.
+    /// The path of a page with details about the change. `None` if there is no such page.
     way: Option<String>,
 }
 

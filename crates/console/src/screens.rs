@@ -169,8 +169,8 @@ pub fn addresses() -> impl Iterator<Item = ScreenAddress> {
         .flat_map(move |screen| screen.pages.iter().map(move |page| of(screen, page)))
 }
 
-/// Returns the address of the page at `path` for the resource with this id. Returns `None` if there
-/// is no such page, or if the member may not open it.
+/// Returns the path of the page whose route is `path`, for the resource with this id. Returns
+/// `None` if there is no such page, or if the member may not open it.
 pub fn resource_address(request: &ConsoleRequest, path: &str, id: &str) -> Option<String> {
     let pages = SCREENS
         .iter()

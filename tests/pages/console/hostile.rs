@@ -34,7 +34,7 @@ const WITHOUT_STORED_TEXT: [&str; 3] = [
     "/console/ready-set",
 ];
 
-/// Returns the addresses of all pages of the console that show these resources.
+/// Returns the paths of all pages of the console that show these resources.
 pub fn all_pages(things: &Things<'_>) -> Vec<String> {
     let looks = addresses().filter(|address| address.method == Method::GET);
     let own: Vec<String> = looks.flat_map(|address| things.at(&address)).collect();

@@ -59,8 +59,8 @@ struct KeyRow {
     last: Option<FormattedTime>,
     /// A sentence about the last change of the key, and the time of the change.
     written: Option<(String, FormattedTime)>,
-    /// Address of the key's entries in the audit log. `None` for members who can access only some
-    /// of the flats, because the log shows them only their own actions.
+    /// The path of the page with the key's entries in the audit log. `None` for members who can
+    /// access only some of the flats, because the log shows them only their own actions.
     history: Option<String>,
     rotate: Option<String>,
     revoke: Option<String>,

@@ -70,7 +70,7 @@ fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
 struct PeoplePage<'v> {
     frame: ConsoleFrame<'v>,
     form: FormView,
-    /// Address of the page that creates a sign-in link for the shown member. `None` if the shown
+    /// The path of the page that creates a sign-in link for the shown member. `None` if the shown
     /// member is inactive, or if the signed-in member may not create such links.
     link: Option<String>,
     problem: Option<String>,

@@ -179,8 +179,8 @@ impl Windows {
         self.per_minute > 0 || self.per_second > 0
     }
 
-    /// Returns the limit and the length of the window that the `X-RateLimit` headers describe: the
-    /// longest window that has a limit.
+    /// Returns the limit that the `X-RateLimit` headers describe, and the length of its window: the
+    /// limit per minute if there is one, otherwise the limit per second.
     fn described(self) -> (u32, Duration) {
         if self.per_minute == 0 {
             (self.per_second, SECOND)

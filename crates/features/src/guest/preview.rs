@@ -138,7 +138,7 @@ struct CreatePreview {
     "expiresAt": "2026-11-21T10:30:00.000Z",
 }))]
 pub struct PreviewLink {
-    /// Address of the preview, which anyone who knows the address can open.
+    /// URL of the preview. Everyone who knows the URL can open the preview.
     pub url: String,
     /// Expiry time.
     expires_at: Moment,

@@ -85,8 +85,8 @@ struct PutOrganization {
     #[schemars(range(max = 1_125_899_906_842_624_i64))]
     upload_limit_bytes: Field<Option<u64>>,
     /// Currency of amounts for which neither the record nor the payment account has a currency, as
-    /// an ISO 4217 code in any case. Null sets the currency of the country; left out means no
-    /// change.
+    /// an ISO 4217 code in upper or lower case. Null sets the currency of the country; left out
+    /// means no change.
     #[serde(default)]
     currency: Field<Option<Currency>>,
     /// Time zone of flats that are added by hand without a time zone, such as `Europe/Madrid`.

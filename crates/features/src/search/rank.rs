@@ -256,8 +256,8 @@ pub struct BestHits {
     /// For each type at which a word of the query hints: the query without the words that hint at
     /// this type.
     hinted: Vec<(FoundType, Query)>,
-    /// The query without all words that hint at a type. It is compared with the names of objects of
-    /// a type at which no word of the query hints.
+    /// The query without all words that hint at a type. It is compared with names of objects whose
+    /// type has no entry in `hinted`.
     rest: Option<Query>,
     limit: usize,
     /// The best results so far, with the worst of them on top of the heap.
@@ -301,8 +301,8 @@ impl BestHits {
             .map_or(&self.query, |(_, rest)| rest)
     }
 
-    /// Returns how a name matches, and whether it matches only after the words that hint at other
-    /// types are removed from the query. Returns `None` if the name does not match.
+    /// Returns how a name matches, and whether it matches only a query without the words that hint
+    /// at other types. Returns `None` if the name does not match.
     fn fit(&mut self, found_type: FoundType, text: &str) -> Option<(bool, Fit)> {
         fold_into(text, &mut self.folded);
         let hinted = self

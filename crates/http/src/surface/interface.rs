@@ -49,7 +49,7 @@ const MAX_HEADER_BYTES: usize = 32 << 10;
 /// The maximum number of header fields of a request.
 const MAX_HEADERS: usize = 100;
 
-/// Marks the responses of routes that are exempt from some processing.
+/// Marks the responses of routes that are exempt from the outbound buffer or from compression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RouteExemption {
     /// Small responses, responses that are the same for every client, and health checks. They are

@@ -44,7 +44,7 @@ const NAME_LENGTH: usize = 200;
 type WalletService = State<Arc<Service>>;
 type WalletPath<T> = Result<Path<T>, PathRejection>;
 
-/// Returns the routes of the web service for updates of passes.
+/// Returns the routes of the web service from which wallets fetch changed passes.
 pub fn routes(service: &Arc<Service>) -> Router {
     Router::new()
         .route(

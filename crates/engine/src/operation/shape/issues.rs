@@ -14,8 +14,8 @@ use crate::error::{Error, Issue, MAX_ISSUES, PathSegment, Reason, Result};
 /// The issues of a request: the first issue of each field. Up to [`MAX_ISSUES`] issues are stored,
 /// and the others are only counted.
 pub(super) struct Issues {
-    /// The number of segments that paths are cut to. It is 1 for query parameters, so that a
-    /// parameter has one issue even if several of its values fail.
+    /// The number of segments after which the path of an issue is cut. It is 1 for query
+    /// parameters, so that a parameter has one issue even if several of its values fail.
     depth: usize,
     kept: BTreeMap<Vec<PathSegment>, Reason>,
     /// Hashes of the paths whose issues are only counted, so that each path counts once.
