@@ -265,8 +265,8 @@ impl OauthRequest {
         )
     }
 
-    /// Redirects the browser to the client. The address contains the result, the client's `state`
-    /// (RFC 6749, section 4.1.2) and the issuer (RFC 9207, section 2).
+    /// Redirects the browser to the client's redirect URI. The query of this URI contains the
+    /// result, the client's `state` (RFC 6749, section 4.1.2) and the issuer (RFC 9207, section 2).
     pub(super) fn redirect_with(
         &self,
         redirect_target: &RedirectTarget,

@@ -59,9 +59,9 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// Parses the address of a metadata document (draft client-id-metadata-document, section 3). The
-/// address must be https with a path, without dot segments, fragment, user name and password. It
-/// must be normalized, because clients are compared by their addresses, character by character.
+/// Parses the URL of a client's metadata document (draft client-id-metadata-document, section 3).
+/// The URL must be https with a path, without dot segments, fragment, user name and password. It
+/// must be normalized, because two clients are compared by their URLs, character by character.
 fn document_url(text: &str) -> Option<Url> {
     let url = Url::parse(text)
         .ok()

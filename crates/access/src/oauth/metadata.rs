@@ -1,5 +1,5 @@
 //! Metadata documents of this server and of its resources (RFC 8414, section 2; RFC 9728, section
-//! 2). In them, a client finds the addresses of the server's endpoints.
+//! 2). A client finds the URLs of the server's endpoints in these documents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

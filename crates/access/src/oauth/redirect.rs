@@ -108,9 +108,9 @@ pub(super) fn source(uri: &str) -> String {
     }
 }
 
-/// Returns the source for `form-action` (see [`source`]) of the redirect address `uri` that an
-/// authorization request contains. Returns `None` if `uri` cannot be a redirect address. Does not
-/// check whether a client has registered it.
+/// Returns the `form-action` source (see [`source`]) for `uri`, the redirect URI in an
+/// authorization request. Returns `None` if `uri` has no form of a redirect URI that this server
+/// accepts. Does not check whether a client has registered `uri`.
 pub(super) fn claimed_source(uri: &str) -> Option<String> {
     is_redirect_uri(uri).then(|| source(uri))
 }

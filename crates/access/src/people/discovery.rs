@@ -18,7 +18,7 @@ pub(super) struct ProviderMetadata {
     /// The endpoint that returns claims about the person, such as the mail address. This service
     /// needs it if the ID token lacks these claims.
     pub(super) userinfo: Option<Url>,
-    /// The address of the provider's signing keys.
+    /// The URL from which this service fetches the provider's signing keys.
     pub(super) jwks: Url,
     /// Whether the provider accepts the client secret only in the request body, not in the
     /// `Authorization` header.

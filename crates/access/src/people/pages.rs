@@ -117,7 +117,7 @@ struct WaysPage<'p> {
 }
 
 /// Returns the page that explains how to sign in. A visitor who is not signed in gets this page if
-/// the address contains no sign-in ticket.
+/// the URL that the visitor opens contains no sign-in ticket.
 pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
     let provider = has_provider.then(|| {
         address(
