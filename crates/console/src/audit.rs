@@ -49,7 +49,8 @@ const LONGEST: usize = 120;
 const LATEST: usize = 5;
 const SCAN_LIMIT: usize = 20;
 const PREVIEW_OPERATION: &str = "createPortalPreview";
-/// Operations that delete a resource. A deleted resource has no page, so its entry has no link.
+/// Operations that delete a resource. A deleted resource has no page, so the audit entries about
+/// this resource have no link.
 const DELETING: [&str; 2] = ["deletePortalManualCategory", "deleteWebhookSubscription"];
 /// The type of a target that is a stay. The log does not contain the name of a stay, because that
 /// name contains the guest's name.

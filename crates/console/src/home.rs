@@ -73,11 +73,11 @@ struct ConsoleHome<'v> {
     about: String,
     waiting: Option<WaitingSubmissions>,
     arrivals: Option<Arrivals>,
-    /// Subscriptions whose deliveries fail. Each has its target, its problem, and the address of
-    /// its page.
+    /// Webhook subscriptions whose deliveries fail. Each has its target, its problem, and the path
+    /// of the subscription's page in the console.
     failing: Vec<(String, String, String)>,
-    /// Steps without a required setting. Each has its name, its problem, and the address of its
-    /// page.
+    /// Steps without a required setting. Each has its name, its problem, and the path of the step's
+    /// page in the console.
     lacking: Vec<(String, &'static str, Option<String>)>,
     /// A sentence with the number of steps that lack a setting but are not in `lacking`, and the
     /// address of the list of steps.
@@ -89,8 +89,8 @@ struct ConsoleHome<'v> {
     has_work: bool,
     /// The entries of the checklist of first steps.
     first: Vec<FirstStep>,
-    /// Address of the page that creates the ready-made set of steps and manuals. `None` if the
-    /// member may not create it.
+    /// Path of the page on which the member creates the ready-made set of steps and manuals. `None`
+    /// if the member may not create the set.
     ready: Option<String>,
     /// Sentences about the last backup. Only members who manage the organization see them.
     backups: Vec<String>,

@@ -48,8 +48,9 @@ impl Paging {
         })
     }
 
-    /// Returns the page that begins at `offset`. `address` returns the address of the page at any
-    /// offset.
+    /// Returns the page of the list that begins at `offset`. `address` returns the path and query
+    /// of the page that begins at a given offset; the links to the previous and the next page need
+    /// them.
     pub fn at(offset: usize, total: usize, address: impl Fn(usize) -> String) -> Self {
         let offset = offset.min(total.saturating_sub(1) / ROWS * ROWS);
         let last = (offset + ROWS).min(total);

@@ -152,12 +152,13 @@ impl ConsoleRequest {
         self.may_write
     }
 
-    /// Returns the address for a path that is relative to the console.
+    /// Returns the path that browsers request for `path`, which is relative to the console's root.
+    /// The result begins with the path of the public URL, if that URL has a path.
     pub fn address(&self, path: &str) -> String {
         people::address(&self.service, &format!("{BASE}{path}"))
     }
 
-    /// Returns the address for a path that is relative to the console, with this query.
+    /// Returns the same path as [`Self::address`], with this query.
     pub fn address_with(&self, path: &str, query: &[(&str, &str)]) -> String {
         let query = Serializer::new(String::new()).extend_pairs(query).finish();
         format!("{}?{query}", self.address(path))

@@ -74,7 +74,7 @@ struct Keys<'v> {
     rows: Vec<KeyRow>,
     paging: Paging,
     new: Option<String>,
-    /// Address of the guide that explains how to create keys in a shell.
+    /// Path of the guide that explains how to create keys in a shell.
     how: String,
 }
 

@@ -60,7 +60,8 @@ pub enum AssignableResource {
 }
 
 impl AssignableResource {
-    /// Returns the word for this kind in the addresses of the console.
+    /// Returns the path segment for this kind in the console, such as `steps` in
+    /// `/assignments/steps/{id}`.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Portal => "portals",

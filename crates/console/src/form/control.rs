@@ -77,7 +77,7 @@ pub struct Control {
     /// The condition under which this field has an effect: another field and its values, as
     /// `field=a,b`.
     pub when: Option<String>,
-    /// Address and label of a link to a page about this field.
+    /// The link to a page about this field: the path of the page, and the label of the link.
     pub link: Option<(String, &'static str)>,
     /// Label of the checkbox that deletes the stored value. `None` if the form shows the value,
     /// because the member can then empty the field, or if the value must not be null.

@@ -104,7 +104,7 @@ impl Flat<'_> {
         }
     }
 
-    /// Returns the address of the page that adds a record of this kind to the flat.
+    /// Returns the path of the page on which a member adds a record of this kind to the flat.
     fn new_record(&self, kind: RecordKind) -> Option<String> {
         let query: [(&str, &str); 2] = [("kind", kind.as_ref()), ("propertyId", &*self.id)];
         self.is_open

@@ -120,9 +120,10 @@ struct StayList<'v> {
     problem: Option<String>,
     rows: Vec<StayRow>,
     paging: Paging,
-    /// Address of the page that adds a stay. `None` if the member may not add stays.
+    /// Path of the page on which the member adds a stay. `None` if the member may not add stays.
     new: Option<String>,
-    /// Address of the page that imports stays. `None` if the member may not import stays.
+    /// Path of the page on which the member imports stays. `None` if the member may not import
+    /// stays.
     import: Option<String>,
 }
 
