@@ -5,12 +5,12 @@
 //! open them in the Maps app if it is installed. Other devices open them in the browser. `geo:`
 //! links would work on Android only.
 
-/// The position of the flat. Coordinates, address or both may be unknown.
+/// The position of the flat. The coordinates or the postal address may be unknown, but not both.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlatPosition {
     /// Latitude and longitude in degrees.
     pub coordinates: Option<(f64, f64)>,
-    /// The address in one line; empty if it is not known.
+    /// The postal address of the flat in one line; empty if the address is not known.
     pub address: String,
 }
 

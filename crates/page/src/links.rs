@@ -83,8 +83,8 @@ impl StayLinks {
         self.at(&format!("/steps/{step}"), &[("lacking", "true")])
     }
 
-    /// Returns the address of a step's page on which the form has fields for `guests` guests
-    /// besides the guest who booked.
+    /// Returns the path of a step's page, with a query parameter that gives the form fields for
+    /// `guests` guests besides the guest who booked.
     #[must_use]
     pub fn step_with_guests(&self, step: Uuid, guests: usize) -> String {
         self.at(
@@ -193,7 +193,7 @@ impl StayLinks {
         self.at("/manifest.webmanifest", &[])
     }
 
-    /// Returns the address of the service worker.
+    /// Returns the path of the script of the service worker.
     #[must_use]
     pub fn worker(&self) -> String {
         format!("{}/worker.js", self.page)

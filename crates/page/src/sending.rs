@@ -201,9 +201,9 @@ async fn text_changed(
     )
 }
 
-/// Returns the address to open after a step was saved. If the saved step is incomplete or has new
-/// questions, the address is that of the same step. Otherwise it is the address of the next
-/// incomplete step. If every step is complete, it is the address of the review.
+/// Returns the path of the page that the browser opens after a step was saved. If the saved step is
+/// incomplete or has new questions, this is the page of the same step. Otherwise it is the page of
+/// the next incomplete step. If every step is complete, it is the review page.
 fn after_saving(page_stay: &PageStay, step: &StepView, saved: &StepView) -> String {
     let mut asked = saved.questions.iter().flatten();
     let asks_anew = asked.any(|question| {

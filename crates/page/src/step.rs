@@ -178,8 +178,9 @@ pub fn render(
     .map_err(Error::internal)
 }
 
-/// Returns the address to open after this step: the page of the next incomplete step that the guest
-/// can save. If there is none, returns the address of the review.
+/// Returns the path of the page that the browser opens after this step: the page of the next
+/// incomplete step that the guest can save. If there is no such step, returns the path of the
+/// review page.
 #[must_use]
 pub fn next_address(page_stay: &PageStay, step: &StepView) -> String {
     page_stay.next(Some(step.id)).map_or_else(

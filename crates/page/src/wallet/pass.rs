@@ -12,8 +12,8 @@ use super::PassSigner;
 use features::guest::passes::PassView;
 use features::words::fill;
 
-/// Returns the content of a stay's pass. `url` is the address of the stay's page. `service` is the
-/// base address of the web service from which phones fetch updates. A pass that has expired is
+/// Returns the content of a stay's pass. `url` is the URL of the stay's page. `service` is the base
+/// URL of the web service from which phones fetch updates of the pass. A pass that has expired is
 /// marked as void and contains no door code.
 #[must_use]
 pub fn pass(
