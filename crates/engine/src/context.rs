@@ -479,7 +479,7 @@ impl<'c, 't> Context<'c, 't> {
         self.system.app_state.uses.of(self.organization.id, key)
     }
 
-    /// Returns the public address of the service, without a trailing slash.
+    /// Returns the public URL of the service, without a trailing slash.
     #[must_use]
     pub fn public_url(&self) -> &str {
         &self.system.app_state.public_url

@@ -213,7 +213,7 @@ pub(crate) fn overlong_numbers(document: &[u8]) -> Vec<Vec<PathSegment>> {
 
 /// A list or an object that is open at the current position.
 enum OpenContainer<'d> {
-    /// An object, with the key that was read last, as JSON text.
+    /// An object. Contains the JSON text of the key that was read last.
     Object(&'d [u8]),
     /// A list, with the current index.
     List(usize),

@@ -102,8 +102,8 @@ macro_rules! some_late {
     };
 }
 
-/// Corrects the times of a batch of rows with a time later than `latest`. Such a time was written
-/// while the clock was ahead (rules: settings#clock). Returns whether there may be more rows.
+/// Corrects a batch of rows whose time is later than `latest`. Only a clock that was ahead can have
+/// caused such a time (rules: settings#clock). Returns whether there may be more such rows.
 ///
 /// `list` is a statement that returns the organization and the key of each row. Its parameters are
 /// a time and a limit. [`crate::some_late!`] makes the statement `correct`.

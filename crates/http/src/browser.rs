@@ -71,8 +71,8 @@ pub enum FormTargets {
 pub enum Referrer {
     /// No site.
     Nobody,
-    /// Only this service. With the policy of [`Self::Nobody`], browsers would send `Origin: null`
-    /// with a form. The service checks the origin of forms.
+    /// Only this service. Pages for members need this policy: the service checks the `Origin`
+    /// header of their forms, and with [`Self::Nobody`] browsers would send `Origin: null`.
     ThisService,
 }
 

@@ -341,11 +341,11 @@ impl Identified {
 /// Two numbers that identify the state of an organization.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revisions {
-    /// Changes with every write of the configuration, and of a record that the configuration refers
-    /// to.
+    /// The configuration revision. It changes with every write of the configuration, or of a record
+    /// that the configuration refers to.
     pub configuration: i64,
-    /// Changes with every write of the records that are created and deleted often. These writes do
-    /// not change `configuration`.
+    /// The stream revision. It changes with every write of records that change often, such as
+    /// reservations, or of data from guests. These writes do not change `configuration`.
     pub stream: i64,
 }
 

@@ -87,8 +87,8 @@ impl Audits {
         }
     }
 
-    /// Adds fields to record. Each field is recorded with the value that was sent, or else with the
-    /// value in the answer.
+    /// Sets the fields that the audit entry records. The entry has the value that the request sent
+    /// for a field, or else the value in the operation's answer.
     #[must_use]
     pub const fn recording(mut self, fields: &'static [&'static str]) -> Self {
         self.recorded_fields = fields;

@@ -232,9 +232,10 @@ pub enum Beside {
     Before(&'static str),
 }
 
-/// The keyword in a field's schema that names the section of the console's form with the field.
+/// The keyword in a field's schema whose value is the name of the section that contains the field
+/// in the console's form.
 pub const SECTION: &str = "x-section";
-/// The keyword in a field's schema for the field's position in the console's form.
+/// The keyword in a field's schema whose value is the position of the field in the console's form.
 pub const PLACE: &str = "x-place";
 
 /// Writes into the schema of each field in which section of the console's form the field is, and at

@@ -159,7 +159,7 @@ pub fn tool_limit(input: &Value) -> Option<u64> {
 /// the caller does not, one invalid item makes the pipeline refuse the whole request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilteredList {
-    /// The field that contains the list.
+    /// The name of the input field that contains the list.
     pub list: &'static str,
     /// The input field whose value tells the pipeline to leave invalid items out of `list`.
     pub field: &'static str,

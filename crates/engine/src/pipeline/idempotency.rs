@@ -50,10 +50,11 @@ store::statements! {
     /// Removes the record of an idempotency key whose response is not known yet.
     RELEASE = "delete from idempotency_record where organization_id = ?1 and credential = ?2
         and key = ?3 and status = 0";
-    /// Lists expired records.
+    /// Lists expired idempotency records of all organizations.
     EXPIRED = "select organization_id, credential, key from idempotency_record
         where completed_at <= ?1 order by completed_at limit ?2";
-    /// Removes expired records of an organization, by their credentials and keys.
+    /// Removes those of the idempotency records with the given credentials and keys that have
+    /// expired. All belong to one organization.
     REMOVE = "delete from idempotency_record where organization_id = ?1 and credential = any(?2)
         and key = any(?3) and completed_at <= ?4";
 }

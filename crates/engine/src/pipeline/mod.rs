@@ -139,7 +139,8 @@ enum SuccessBody {
 }
 
 impl SuccessBody {
-    /// Returns the body for a surface. Writes a value for code of this process as JSON text.
+    /// Returns the body that a surface sends. If the body is a value for code of this process,
+    /// converts the value to JSON text.
     fn written(self, request_id: Uuid) -> Result<Body> {
         match self {
             Self::Written(body) => Ok(body),

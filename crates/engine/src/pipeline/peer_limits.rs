@@ -65,7 +65,8 @@ impl PeerLimits {
     }
 }
 
-/// Returns the network of an address.
+/// Returns the network of a client's IP address: the first 24 bits of an IPv4 address, or the first
+/// 48 bits of an IPv6 address.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => Ipv4Addr::from_bits(address.to_bits() >> 8 << 8).into(),

@@ -627,8 +627,8 @@ mod tests {
         assert!(file_count == 0 && sent.load(Ordering::Relaxed) < 36 << 20);
     }
 
-    /// Reads a body that sends `bytes` bytes every `seconds` seconds. Returns the last issue, and
-    /// the seconds until reading stopped.
+    /// Reads a body of which `bytes` bytes arrive every `seconds` seconds. Returns the last issue,
+    /// and the number of seconds until the function under test stopped reading.
     async fn paced(bytes: usize, seconds: u64) -> (String, u64) {
         let head = stream::iter([part("file", "note").trim_end().to_owned()]);
         let pieces = head.chain(

@@ -63,12 +63,12 @@ fn count_lost(spans: usize) {
     LOST.fetch_add(spans as u64, Ordering::Relaxed);
 }
 
-/// The address of a collector.
+/// The URL to which spans are sent: the collector's URL, with the path of its endpoint for traces.
 #[derive(Debug, Clone)]
 pub struct Endpoint(Url);
 
 impl Endpoint {
-    /// Parses the address of a collector, such as `http://collector:4318`. Appends the path of the
+    /// Parses the URL of a collector, such as `http://collector:4318`. Appends the path of the
     /// endpoint for traces.
     pub fn at(address: &str) -> Result<Self, String> {
         let invalid_address =

@@ -66,7 +66,7 @@ impl InvalidItems {
 }
 
 impl Issues {
-    /// Creates an empty collection.
+    /// Creates a collection without issues, for the input of this operation.
     pub(super) fn of(operation: &Operation) -> Self {
         let depth = if operation.has_body() { usize::MAX } else { 1 };
         Self {

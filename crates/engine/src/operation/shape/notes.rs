@@ -42,16 +42,16 @@ pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
 /// library. Each has the path of its field.
 #[derive(Default)]
 pub(super) struct Notes {
-    /// Texts with a [`Contextual`] format, such as `phone`.
+    /// Paths of the texts with a [`Contextual`] format, such as `phone`, each with that format.
     pub(super) contextual: Vec<(Vec<String>, Contextual)>,
-    /// Texts that are trimmed before validation.
+    /// Paths of the texts that are trimmed before validation.
     pub(super) trimmed: Vec<Vec<String>>,
-    /// The maximum lengths of lists; `None` if any length is allowed.
+    /// The maximum lengths of lists, by the path of the list; `None` if any length is allowed.
     pub(super) lists: BTreeMap<Vec<PathStep>, Option<usize>>,
 }
 
 impl Notes {
-    /// Collects the properties from a schema.
+    /// Collects these properties for all fields in `schema`.
     pub(super) fn of(schema: &Value) -> Self {
         let mut notes = Self::default();
         notes.collect(schema, &mut Vec::new());
