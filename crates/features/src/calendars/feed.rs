@@ -25,8 +25,7 @@ store::statements! {
     /// Selects the feeds of an organization, ordered by the time of creation.
     FEEDS = "select id, property_id, url, created_at, doc from calendar_feed
         where organization_id = ?1 order by created_at, id";
-    /// The number of all feeds of a property, and the number of those feeds that have the address
-    /// `?3`.
+    /// The number of all feeds of a property, and the number of those feeds that have the URL `?3`.
     COUNT = "select count(*), count(case when url = ?3 then 1 end) from calendar_feed
         where organization_id = ?1 and property_id = ?2";
     /// Selects the ids of the feeds of the properties `?2`.

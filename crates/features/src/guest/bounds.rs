@@ -24,10 +24,11 @@ const ORGANIZATION_KEY: &str = "organization.storage_limit";
 /// limits and for the bytes that are in use.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// The total size of the files of one stay in bytes: a maximum, or the size in use.
+    /// The total size in bytes of the files of one stay. In a limit, this is the maximum; otherwise
+    /// it is the number of bytes in use.
     pub per_stay: u64,
-    /// The total size of all files of an organization in bytes: a maximum, or the size in use. An
-    /// organization's settings can replace the maximum.
+    /// The total size in bytes of all files of an organization. In a limit, this is the maximum,
+    /// which an organization's settings can replace; otherwise it is the number of bytes in use.
     pub per_organization: u64,
 }
 

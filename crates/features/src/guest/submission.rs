@@ -148,7 +148,8 @@ pub(super) fn read(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<S
         submitted,
         ..
     } = precheckin;
-    // The platform gets the settings as they are stored, with unfilled placeholders.
+    // The platform gets the settings of each step as they are stored. No values are filled in for
+    // placeholders.
     let stored: HashMap<Uuid, &Arc<Step>> = setup
         .source()
         .steps

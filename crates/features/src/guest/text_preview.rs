@@ -145,8 +145,8 @@ fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result
     })
 }
 
-/// Returns the placement of a text, which decides whether the text may contain the network's
-/// password.
+/// Returns the placement of a text, which decides whether the password of the flat's Wi-Fi network
+/// replaces a placeholder in the text. Only the description of a Wi-Fi manual may show it.
 fn placement(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement> {
     let manuals = manuals::all_manuals(context)?;
     let is_of_wifi = manuals.iter().any(|covered| {

@@ -43,10 +43,10 @@ store::statements! {
 /// The value of `record_link.from_kind` for links from manuals to records.
 pub(crate) const LINKED_AS: &str = "manual";
 
-/// A manual, and the address of its cover image.
+/// A manual, and the URL of its cover image.
 pub(crate) struct ManualWithCover {
     pub manual: Manual,
-    /// The address of the image, if the cover is an image.
+    /// The URL of the image; `None` if the cover is an icon.
     pub image_url: Option<String>,
 }
 

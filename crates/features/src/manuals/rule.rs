@@ -202,7 +202,7 @@ pub struct StayLength {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sources {
-    /// Selects which of the two lists below applies.
+    /// Selects the list that applies: `included_booking_sources` or `excluded_booking_sources`.
     pub source_rule_type: SourceRuleType,
     /// The channels whose guests see the manual. If `source_rule_type` selects this list, it has at
     /// least one channel.

@@ -497,10 +497,10 @@ impl SurroundingCharacters {
         self.is_clear(self.before) && !is_in_word(self.after[0], delimiter, is_single)
     }
 
-    /// Returns whether the run is clearly formatting. `inside` has the two characters nearest to
-    /// the run in the text that the run would format, the nearest first. The nearest one must not
-    /// be blank. A digit or `#` directly before or after the run, or as the second character of
-    /// `inside`, means that the run is part of a code such as `*1234#`.
+    /// Returns whether the delimiter run is clearly formatting. `inside` has two characters of the
+    /// text that the run would format: first the character next to the run, which must not be
+    /// blank, and then the one beside that. A digit or `#` directly before or after the run, or as
+    /// the second character of `inside`, means that the run is part of a code such as `*1234#`.
     fn is_clear(&self, inside: [Option<char>; 2]) -> bool {
         let touches = |character: Option<char>| {
             character.is_some_and(|character| character.is_numeric() || character == '#')

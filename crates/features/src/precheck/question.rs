@@ -210,8 +210,7 @@ pub struct LinkedText {
     pub is_kept: bool,
 }
 
-/// Returns the translations that a list of questions in a request links, including those of
-/// options.
+/// Returns the translations to which the questions in a request and their options refer.
 #[must_use]
 pub fn linked_texts(inputs: &[QuestionInput], stored: &[Question]) -> Vec<LinkedText> {
     let texts: HashMap<Uuid, Uuid> = stored

@@ -81,7 +81,7 @@ pub enum StepProvider {
 pub enum ReviewRule {
     /// The step cannot flag a submission.
     Never,
-    /// Each submission is flagged.
+    /// The step flags every submission.
     Always,
     /// The submission is flagged if the guest has chosen an option that the step marks as flagged.
     /// If the step marks no option, every answer flags the submission.

@@ -15,12 +15,12 @@ use crate::translations::{MAX_TEXT_LENGTH, SourceTable, TextChange, TextForm, Te
 /// The texts of steps and of their questions. Several steps may link the same text.
 pub(crate) struct StepTexts;
 
-/// The field of a step that contains the id of its heading's translation. A request that creates or
-/// changes a step can contain the heading as text instead of this id.
+/// The name of the field that links a step's heading. The operations on steps can also write the
+/// heading as text.
 pub(super) const HEADING: &str = "displayTitleMlTextId";
-/// The field of a question that contains the id of its text's translation.
+/// The name of the field that links the text of a question.
 pub(super) const QUESTION: &str = "textMlTextId";
-/// The field of an option that contains the id of its name's translation.
+/// The name of the field that links the name of an option.
 pub(super) const OPTION: &str = "nameMlTextId";
 
 impl Step {

@@ -99,7 +99,7 @@ pub(crate) enum Dependents {
 pub struct Reference {
     /// The name of the field.
     pub field: String,
-    /// The kind of the other record.
+    /// The kind of the record whose id the field contains.
     pub to: RecordKind,
 }
 

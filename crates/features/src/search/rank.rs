@@ -318,9 +318,10 @@ impl BestHits {
         fit.or_else(|| self.rest.as_ref()?.fit(&self.folded).map(|fit| (true, fit)))
     }
 
-    /// Adds a result if its name or its second name matches, and if the result is among the best so
-    /// far. The better fit of both names decides the order. Among equal fits, only `name` decides.
-    /// `may_see` is called only for a result that would be added.
+    /// Adds a result if `name` or `other_name` matches the query, and if the result is among the
+    /// best so far. The better fit of the two names decides the order of results. Results with
+    /// equal fits are ordered by the length of `name`, then by type, then by `name`. `may_see` is
+    /// called only for a result that would be added.
     pub fn offer(
         &mut self,
         found_type: FoundType,

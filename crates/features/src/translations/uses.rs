@@ -330,7 +330,7 @@ pub(crate) struct TextLink<'l> {
     pub id: Uuid,
     /// The source table that the text must have.
     pub source: SourceTable,
-    /// The field that links the text.
+    /// The name of the linking field, such as `titleId`.
     pub field: &'l str,
     /// Whether the stored resource already has this link.
     pub is_stored: bool,

@@ -284,8 +284,9 @@ fn check_retention(
     records::remove(&mut context, expired)
 }
 
-/// Deletes the bytes of queued keys. Each batch starts after the last key of the previous batch, so
-/// a key whose deletion failed is not tried again in this run.
+/// Deletes the stored bytes of the files whose storage keys are queued for removal. Each batch
+/// starts after the last key of the previous batch. So if the deletion for a key fails, this run
+/// does not try that key again.
 async fn remove_queued(service: &Arc<Service>) -> Result<()> {
     let mut last_key = (Uuid::nil(), String::new());
     let mut failed = None;
