@@ -90,7 +90,8 @@ fn ips(texts: &[&str]) -> Vec<IpAddr> {
 /// therefore has to connect again and resolve the name again.
 async fn receiver(authority: &TestAuthority) -> RawReceiver {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    // This certificate is valid for `hooks.example`.
+    // The certificate of `OtherName` is valid for `hooks.example`, a host name of the test's
+    // targets.
     authority
         .receiver(Presents::OtherName, Act::SayAndClose(answer.to_owned()))
         .await

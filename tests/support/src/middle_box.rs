@@ -70,7 +70,8 @@ impl MiddleBox {
         }
     }
 
-    /// Drops all bytes from now on, of open and of new connections.
+    /// Drops all later bytes, of the connections that are open now and of connections that open
+    /// afterwards, until [`Self::open`] is called.
     pub fn close(&self) {
         self.settings.is_closed.store(true, Ordering::SeqCst);
         self.drop_open_connections();

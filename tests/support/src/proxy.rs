@@ -36,7 +36,7 @@ pub struct PublicSide {
 }
 
 impl PublicSide {
-    /// Returns an address without TLS, on 127.0.0.1.
+    /// Chooses a free port of 127.0.0.1, without TLS.
     pub fn plain() -> Self {
         Self {
             port: free_port(),
@@ -44,7 +44,8 @@ impl PublicSide {
         }
     }
 
-    /// Returns an address with TLS on localhost, because the shipped configurations use TLS.
+    /// Chooses a free port of localhost, and creates a certificate for it. The proxy configurations
+    /// that are shipped with the service use TLS.
     pub fn with_tls() -> Self {
         choose_tls_provider();
         let certificate = generate_simple_self_signed(["localhost".to_owned()]).unwrap();

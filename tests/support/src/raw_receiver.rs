@@ -40,10 +40,10 @@ pub enum Act {
     /// Answers the first request of a connection with these bytes, and later requests according to
     /// the boxed `Act`.
     Once(String, Box<Act>),
-    /// Over HTTP/2, refuses the request of the receiver's first connection with these frames. On
-    /// later connections, sends the status 200.
+    /// Speaks HTTP/2. Answers the request on the receiver's first connection with these frames,
+    /// which refuse the request. On later connections, sends the status 200.
     Http2Refusing(&'static [u8]),
-    /// Refuses every request over HTTP/2 with these frames.
+    /// Speaks HTTP/2. Answers every request with these frames, which refuse the request.
     Http2AllRefusing(&'static [u8]),
     /// Sends nothing and keeps the connection open.
     Hang,
