@@ -27,7 +27,7 @@ const HTTPS_PORT: u16 = 443;
 /// The default port without TLS. Only this machine can reach it, because the default address is a
 /// loopback address.
 const LOCAL_PORT: u16 = 8080;
-/// The default public address, for commands that print links.
+/// The default public URL, for commands that print links.
 const LOCAL_URL: &str = "http://127.0.0.1:8080";
 
 /// Flags of the service's TLS certificate.

@@ -175,9 +175,9 @@ pub fn stock_photos_url(text: &str) -> Result<String, String> {
     address(text, "https://api.unsplash.com")
 }
 
-/// Parses the issuer of an OpenID provider: an address without query and fragment (OpenID Connect
-/// Discovery, section 3). The issuer must be https, except on this machine, because the service
-/// sends secrets to it. A slash at the end stays, because issuers are compared exactly.
+/// Parses the issuer of an OpenID provider: a URL without query and fragment (OpenID Connect
+/// Discovery, section 3). The URL must be https unless its host is this machine, because the
+/// service sends secrets to it. A slash at the end stays, because issuers are compared exactly.
 pub fn issuer(raw: &str) -> Result<String, String> {
     let text = text::trim_setting(raw)?;
     let invalid = || {
@@ -214,7 +214,7 @@ pub fn apns_url(raw: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Parses an http or https address without user information and fragment.
+/// Parses an http or https URL without user name, password and fragment.
 fn connector_url(raw: &str, example: &str) -> Result<Url, String> {
     let text = text::trim_setting(raw)?;
     let is_plain = |url: &Url| {
@@ -228,7 +228,7 @@ fn connector_url(raw: &str, example: &str) -> Result<Url, String> {
     url.ok_or_else(|| format!("{text:?} is not an address such as {example}"))
 }
 
-/// Returns an address with its scheme and host in lower case. The rest does not change.
+/// Returns a URL with its scheme and host in lower case. The rest does not change.
 fn with_lower_origin(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();

@@ -44,7 +44,8 @@ impl From<Error> for WorkFailure {
     }
 }
 
-/// Erases the types of work.
+/// Wraps work so that its result and its error have no static type. A queue can then hold work of
+/// any type.
 pub(crate) fn without_types<T: Send + 'static, E: WorkError>(work: impl Work<T, E>) -> AnyWork {
     Box::new(move |transaction| match work(transaction) {
         Ok(value) => Ok(Box::new(value)),
@@ -52,7 +53,7 @@ pub(crate) fn without_types<T: Send + 'static, E: WorkError>(work: impl Work<T, 
     })
 }
 
-/// Restores the types of an outcome.
+/// Converts an outcome of type-erased work back to the result type and the error type of that work.
 pub(crate) fn with_types<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
     let wrong_type = || {
         E::from(Error::Defect(

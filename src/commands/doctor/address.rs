@@ -26,8 +26,8 @@ const FORWARDED_PATHS: [&str; 3] = [
     "/.well-known/oauth-protected-resource/mcp",
 ];
 
-/// Checks the public address. Returns the time that the response from this address states in its
-/// `Date` header.
+/// Checks whether requests to the public URL reach this service. Returns the time in the `Date`
+/// header of the response.
 pub(super) async fn check(flags: &ServeFlags, report: &mut DoctorReport) -> Option<Timestamp> {
     let Some(address) = &flags.public_address() else {
         report.add_note(
