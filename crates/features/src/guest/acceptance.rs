@@ -78,8 +78,8 @@ pub struct AcceptanceView {
 }
 
 impl StoredAcceptance {
-    /// Builds the proof that a guest accepts a step's agreement now. If the text of the agreement
-    /// is not written in a known language, the proof has the language of the guest.
+    /// Builds the proof that a guest accepts a step's agreement at `accepted_at`. If the language
+    /// of the agreement's text is unknown, the proof names the language of the guest.
     pub(super) fn of(step: &Step, setup: &GuestSetup, accepted_at: Moment) -> Self {
         let text = agreement_text(step, &setup.texts);
         let linked = step

@@ -382,7 +382,7 @@ impl StepDraft {
             translations::create_in(context, SourceTable::PrecheckQuestion, texts)
         })?;
         // `patch` has only the fields that the request contains. So the checks below look only at
-        // objects that the request links.
+        // the records and texts to which the request refers.
         let mut patch = Step::new(
             before.id,
             before.step_type,

@@ -535,8 +535,8 @@ impl Activity {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// Waits until the connection has had no request in progress for `duration`. Ignores the time
-    /// before `since`.
+    /// Waits until the connection has had no request in progress for `duration`. Idle time before
+    /// `since` does not count.
     async fn until_idle_for(&self, duration: Duration, since: Option<Instant>) {
         loop {
             let now = Instant::now();

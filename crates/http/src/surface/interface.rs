@@ -65,8 +65,8 @@ pub(super) enum RouteExemption {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OverLimit;
 
-/// All routes of the port, with the processing that is common to them: request id, limits,
-/// compression, log.
+/// All routes that the service's port serves, with the processing that is common to them: request
+/// id, limits, compression, log.
 #[derive(Clone)]
 pub struct Interface {
     routes: Router,

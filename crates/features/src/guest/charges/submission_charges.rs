@@ -56,8 +56,8 @@ struct RequestedCharge {
 }
 
 /// Writes the charges of a submission, and cancels existing charges for choices that the guest has
-/// replaced. The calling function has already recorded the submission, so the notices of due
-/// charges come after it in the list of changes.
+/// replaced. The calling function has already recorded the submission, so the list of guests'
+/// changes has the submission before the notices of its due charges.
 pub(in crate::guest) fn save_submission_charges(
     context: &mut Context<'_, '_>,
     stay: &Stay,

@@ -25,8 +25,8 @@ pub(super) struct CreatingTool {
     pub(super) fields: Value,
 }
 
-/// Returns the compact schema of a tool's arguments. Null is a type only if `takes_null` is true,
-/// because null then differs from a missing field.
+/// Returns the compact schema of a tool's arguments. The schema permits null only if `takes_null`
+/// is true: for such a tool, a null differs from a missing field.
 pub(super) fn arguments(
     schema: &Value,
     takes_null: bool,
