@@ -18,8 +18,8 @@ use crate::people::{Browser, field, signed_in};
 use test_support::files::uploads;
 use test_support::{Api, App, new_id, on_both};
 
-/// Names and values of form fields. The tests add them to forms that the console must refuse. If
-/// the console accepted such a form, it would change a resource.
+/// Names and values of form fields. The tests add them to forms that the console must refuse. With
+/// these values, an accepted form would change a resource.
 const TYPED: [(&str, &str); 13] = [
     ("act", "save"),
     ("name", "Forced"),

@@ -17,8 +17,8 @@ const KEPT_CHARACTERS: usize = 400;
 /// The maximum number of bytes of all changes in one audit entry together. The change that counts
 /// the left-out changes is not included.
 const MAX_BYTES: usize = 16_000;
-/// The maximum number of changes in one audit entry. The change that counts the left-out changes is
-/// not included.
+/// The maximum number of changes in one audit entry. If changes are left out, the entry has one
+/// more change, which contains the number of changes that were left out.
 const MAX_CHANGES: usize = 100;
 /// The field name of the change that counts the left-out changes.
 const REST: &str = "…";

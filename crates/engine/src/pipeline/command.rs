@@ -122,8 +122,8 @@ async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -
     let refusal = (error.kind() == ErrorKind::Provider)
         .then(|| (error.kind().status(), error_body(&error, request_id)));
     // A refusal by the other service has the status 502 and is recorded. After any other error
-    // there is nothing to record, but a reserved key must be released. `begin` reserves a key only
-    // if other processes use the database.
+    // there is nothing to record, but a reserved idempotency key must be released. `begin` reserves
+    // such a key only if other processes use the database.
     if let Some(key) = key.filter(|_| refusal.is_some() || !call.service.store.is_only_process()) {
         let recording = in_organization(write, organization, move |context| match refusal {
             Some((status, body)) => key.record(context, status, &body),

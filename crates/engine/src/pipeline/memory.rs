@@ -290,7 +290,8 @@ impl AnswerKey {
     ) -> Option<(Self, CacheBasis)> {
         let basis = operation.cached.filter(|_| !head.is_tool_call)?;
         let mut parameters = String::new();
-        // The token of a guest's link is left out, because the key already contains the caller.
+        // The token of a guest's link is left out of the parameters, because the cache key already
+        // contains the caller.
         let is_part_of_key =
             |(name, _): &&(String, String)| operation.surface != Surface::Guest || name != TOKEN;
         for (name, value) in head.path.iter().filter(is_part_of_key).chain(&head.query) {
