@@ -1,4 +1,5 @@
-//! Measures reads beside a bare handler that sends the same headers and bytes from memory.
+//! Compares the rate of list requests to the service with the rate of a bare HTTP handler, which
+//! sends the same headers and bytes from memory.
 
 use std::sync::Arc;
 

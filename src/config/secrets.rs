@@ -11,7 +11,8 @@ use super::text;
 /// Maximum size of a file with a secret, in bytes.
 const MAX_SECRET_BYTES: u64 = 65_536;
 
-/// Returns a secret of one line. [`text::trim_setting`] trims the secret and checks it.
+/// Returns a secret of one line. [`text::trim_setting`] removes white space around it, and rejects
+/// quotes around it and control characters in it.
 pub fn single_line_secret(value: Option<&str>, variable: &str) -> Result<Option<String>, String> {
     let raw = raw_secret(value, variable)?;
     let result = raw.as_deref().map(text::trim_setting).transpose();

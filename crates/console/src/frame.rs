@@ -13,7 +13,7 @@ use access::people::{self, LANGUAGES};
 use page::icon;
 use vestibule_http::browser::retriable;
 
-/// The path of the search.
+/// The path of the console's search page, relative to the console.
 const SEARCH: &str = "/search";
 
 /// The screen that handles the language selection, which is part of every page.

@@ -9,8 +9,8 @@ pub enum MergeResult {
     Stored,
     /// The typed value replaces the stored one. Only the member changed the value.
     Typed,
-    /// The member must choose between both values. The member and another member changed the value
-    /// in different ways.
+    /// The member must choose between the stored and the typed value. Since the form was opened,
+    /// another member has changed the value in a different way than this member.
     Conflict,
 }
 

@@ -154,9 +154,9 @@ pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
 /// Sets an organization's row to the due time of its first delivery. If that delivery is already
 /// due, sets the row to now, so that it comes after rows that have been due longer.
 fn correct_row(tx: &mut Transaction<'_>, organization: Uuid, now: Timestamp) -> Result<()> {
-    // If another transaction has locked the row, that transaction updates the row, and this
-    // function changes nothing. After this transaction has locked the row, the queries below see
-    // everything that was committed before.
+    // If another transaction has locked the organization's row in `webhook_due`, that transaction
+    // updates the row, and this function changes nothing. Otherwise this transaction locks the row,
+    // and the queries below see everything that was committed before the lock.
     if tx.row(&LOCK_DUE, &values![organization])?.is_none() {
         return Ok(());
     }

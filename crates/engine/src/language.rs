@@ -106,9 +106,9 @@ pub enum Fit {
     DefaultRegion,
     /// A version in the same language and script, for another region.
     OtherRegion,
-    /// A version in another language that the reader can read, such as Bokmål for Nynorsk. The
-    /// value is the rank of the fit that the version would have if the reader had requested that
-    /// other language.
+    /// A version in a related language that the reader can read, such as Bokmål for a reader of
+    /// Nynorsk. The value says how well the version fits a request for that related language; the
+    /// lowest value fits best.
     Sibling(usize),
     /// A version in English, for a reader of another language. The value says how well the version
     /// fits a request for `en`; the lowest value fits best.

@@ -99,7 +99,7 @@ impl StayLinks {
         self.at(&format!("/steps/{step}/files"), &[])
     }
 
-    /// Returns the address that shows a file.
+    /// Returns the URL at which the guest views a file that was uploaded in a step.
     #[must_use]
     pub fn file(&self, step: Uuid, file: Uuid) -> String {
         format!("{}/steps/{step}/files/{file}", self.page)

@@ -20,15 +20,15 @@ pub struct Layout {
     /// The value of such a field is a list of names, or one rule for each name. It can also contain
     /// names without a label.
     pub names: &'static [(&'static str, &'static [&'static str])],
-    /// Fields whose value has one rule for each name in another field, such as one rule for each
-    /// guest field that a step requires. The read operation of the resource returns neither the
-    /// rules nor the names. The form can show both fields only if another operation returned their
-    /// values.
+    /// Fields that contain rules for the names in another field. For example, `guestFieldRules` has
+    /// one rule for each guest field in `requiredGuestFields`. The read operation of the resource
+    /// returns neither the rules nor the names. The form can show both fields only if another
+    /// operation returned their values.
     pub rules: &'static [RuleLayout],
 }
 
-/// The layout of a field whose value has one rule for each name in another field, such as one rule
-/// for each guest field that a step requires.
+/// The layout of a field that contains rules for the names in another field. For example,
+/// `guestFieldRules` has one rule for each guest field in `requiredGuestFields`.
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,

@@ -19,7 +19,8 @@ use super::eligibility;
 use super::workflow;
 use crate::records::{Record, RecordKind, find_records};
 
-/// Builds the data of deliveries with the current permissions of the subscription's credential.
+/// Builds the data of deliveries. The data contains what the subscription's credential may read at
+/// the time of the build.
 pub struct Payloads(pub Arc<Service>);
 
 /// The subject of a delivery: the record or run from which the delivery's data is built.

@@ -38,8 +38,9 @@ store::statements! {
             do update set online_since = excluded.online_since";
     /// Ends devices' timers.
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
-    /// Selects the organization whose device has been back online for the longest time, since `?1`
-    /// or earlier. Skips the organizations in `?2`.
+    /// Selects the organization that has the device whose timer started first, if that timer
+    /// started at `?1` or earlier. A timer starts when its device comes back online. Skips the
+    /// organizations in `?2`.
     DUE = "select t.organization_id from device_timer t
         join organization o on o.id = t.organization_id
         where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null

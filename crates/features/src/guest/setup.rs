@@ -124,9 +124,9 @@ impl GuestSetup {
         })
     }
 
-    /// Returns the setup of a flat for a preview of a portal. Without a draft, the setup is cached
-    /// under another key than the setups of guests. Fails with 404 if the portal or the flat is
-    /// deleted.
+    /// Returns the setup of a flat for a preview of a portal. `draft` has the unsaved values of a
+    /// form that the preview shows. Only a setup without such values is cached, under another key
+    /// than the setups of guests. Fails with 404 if the portal or the flat is deleted.
     pub(super) fn previewed(
         context: &mut Context<'_, '_>,
         portal: Uuid,

@@ -22,7 +22,8 @@ pub enum ConfigurationIssue {
     MissingAuthenticateAccount,
 }
 
-/// The accounts of an organization that steps use, for payments and for background checks.
+/// An organization's accounts at payment providers and at providers of background checks. Steps
+/// charge guests or check their backgrounds through these accounts.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
     /// For each payment account, by id: whether the account is active.

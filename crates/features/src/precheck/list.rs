@@ -122,7 +122,8 @@ struct StepRow {
     additions: ListFields,
 }
 
-/// Adds the fields of a row to the published example of a step.
+/// Adds values for [`ListFields`] to the example in the schema of a list row. Without them, the
+/// example would be that of a single step and would lack these fields.
 fn exemplify(schema: &mut Schema) {
     let additions = ListFields {
         scope: ScopeCounts {

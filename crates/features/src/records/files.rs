@@ -92,7 +92,8 @@ async fn redirect_target(
         .ok_or_else(not_found)
 }
 
-/// Parses an address; returns `None` if this server cannot have created it.
+/// Parses the signed URL of a review photo from its path and query. Returns `None` if the URL does
+/// not have the form of the URLs that this server signs. The signature is not verified here.
 fn address(
     (organization, review, position): &(String, String, String),
     query: &str,

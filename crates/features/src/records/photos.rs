@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 use super::RecordKind;
 
-/// Time until an address expires.
+/// Time from the signing of a photo's URL until the URL expires.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
 /// The name under which the table `secret` stores the secret that signs the addresses of photos.
 const SECRET_NAME: &str = "photo_addresses";
@@ -47,8 +47,8 @@ store::statements! {
 #[derive(Debug, Clone)]
 pub struct FilesUrl(pub String);
 
-/// Signs and verifies addresses of photos. The secret is stored in the database, so every node
-/// accepts addresses of every other node.
+/// Signs the URLs of review photos, and verifies the signatures of requested URLs. The secret is
+/// stored in the database, so every node accepts URLs that another node has signed.
 #[derive(Clone)]
 pub struct PhotoSigner(Hmac<Sha256>);
 

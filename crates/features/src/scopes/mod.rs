@@ -303,7 +303,8 @@ fn by_entity(rows: &[Row]) -> Result<HashMap<Uuid, Vec<Target>>> {
     Ok(all)
 }
 
-/// Returns the number of targets of each kind, for each entity of a type.
+/// For each entity of the type `entity_type`, returns how many targets of each kind the entity is
+/// assigned to.
 pub(crate) fn counts(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,

@@ -166,7 +166,7 @@ struct Connections {
     serving: TaskTracker,
 }
 
-/// The open connections, and the number of connections that each address has.
+/// The open connections, and the number of open connections from each client IP address.
 #[derive(Default)]
 struct Open {
     next: u64,

@@ -245,8 +245,8 @@ impl EditedQuestion {
                 for (place, option) in question.options.iter_mut().enumerate() {
                     let name = format!("{name}.o{place}");
                     // The service creates the two options of a yes/no question when it stores the
-                    // question. A form that was opened before that does not contain the flags, so
-                    // the stored flags stay.
+                    // question. A form that was opened before the question was stored contains no
+                    // flags of these options, so the stored flags do not change.
                     if of(&name, "key").is_some() {
                         option.is_flagged = of(&name, "flagged").is_some();
                     }

@@ -38,8 +38,8 @@ pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     }
 }
 
-/// Properties of the fields in a schema that the pipeline applies itself, outside of the validator
-/// library. Each has the path of its field.
+/// Rules for fields of a schema that the pipeline applies itself, because the validator library
+/// does not apply them. Each entry contains the path of the field to which its rule applies.
 #[derive(Default)]
 pub(super) struct Notes {
     /// Paths of the texts with a [`Contextual`] format, such as `phone`, each with that format.

@@ -4,7 +4,8 @@
 /// The accepted kinds of files, as a phrase for messages.
 pub(super) const ACCEPTED_FILE_TYPES: &str = "a JPEG, PNG, WebP, HEIC or PDF file";
 
-/// The brands by which the first bytes of a HEIC image name its format.
+/// The brands of HEIC images. The brand is the code of four letters that follows `ftyp` at the
+/// beginning of the file and names the file's format.
 const HEIC: [&[u8]; 6] = [b"heic", b"heix", b"heim", b"heis", b"heif", b"mif1"];
 
 /// Returns the media type of an accepted file; `None` for any other file.
