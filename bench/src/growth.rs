@@ -39,7 +39,7 @@ pub struct Curve {
 }
 
 impl Bench {
-    /// Measures the cost of each request at each size.
+    /// Measures how long each request takes when the organization has each of the [`SIZES`].
     pub async fn growth(&self) -> anyhow::Result<Vec<Curve>> {
         let server = self.vestibule()?;
         let (platform, client) = (

@@ -104,9 +104,9 @@ pub fn median_after_warm_up(rounds: &[f64]) -> f64 {
 /// The medians of the service and of the yardstick with which it is compared, in items per second
 /// or in milliseconds.
 pub struct Compared {
-    /// The median of the service.
+    /// The median of the measured values of the service.
     pub ours: f64,
-    /// The median of the yardstick, such as a bare HTTP handler.
+    /// The median of the measured values of the yardstick, such as a bare HTTP handler.
     pub yardstick: f64,
 }
 

@@ -505,8 +505,8 @@ async fn a_limited_caller_cannot_change_categories_of_others(app: App) {
                 .await
                 .status,
         );
-        // For the first category, the request to reorder names the same category twice. The
-        // service refuses such a request of any caller with 400.
+        // `reorder` sends the first category and the category of this round. In the first round,
+        // both are the same, and the service refuses a repeated id with 400, whoever the caller is.
         let reordered = if categories[0].0 == *category {
             400
         } else {

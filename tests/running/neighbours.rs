@@ -327,9 +327,9 @@ async fn uncommitted_data_is_not_cached() {
         let failed = tokio::spawn({
             let store = store.clone();
             async move {
-                // This write must share a commit with the two writes before it. `write_for` gives
-                // the writes of a slow organization commits of their own, so this write names
-                // another organization.
+                // This write must share a commit with the two writes before it. For a slow
+                // organization, `write_for` makes a separate commit for each write. So this write
+                // is in the name of another organization, which is not slow.
                 store
                     .write_for(Some(Uuid::max()), store::WORK_LIMIT, |tx| {
                         tx.execute(&DEFER_REFERENCES, &[])?;

@@ -311,9 +311,9 @@ impl Limiter {
         }
     }
 
-    /// If a delivery waits for a permit of this limit and a permit is free, signals that a permit
-    /// is free. If several permits are free, also sends the signal for several, and clears
-    /// `is_wanted`.
+    /// If a delivery waits for a permit of this limit and a permit is free, wakes
+    /// [`Limiter::until_free`]. If several permits are free, also ends its wait for further
+    /// permits, and clears `is_wanted`.
     fn signal(&self, used: &mut LimitUse, limit: usize) {
         if !used.is_wanted || used.count >= limit {
             return;

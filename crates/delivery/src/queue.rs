@@ -151,8 +151,9 @@ pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Sets an organization's row to the due time of its first delivery. If that delivery is already
-/// due, sets the row to now, so that it comes after rows that have been due longer.
+/// Corrects the due time in an organization's row of `webhook_due`: sets it to the due time of the
+/// organization's first delivery. If that delivery is already due, sets it to now, so that the row
+/// comes after rows that have been due longer.
 fn correct_row(tx: &mut Transaction<'_>, organization: Uuid, now: Timestamp) -> Result<()> {
     // If another transaction has locked the organization's row in `webhook_due`, that transaction
     // updates the row, and this function changes nothing. Otherwise this transaction locks the row,

@@ -103,7 +103,7 @@ impl<W: DueWork> DueWorker<W> {
         }
     }
 
-    /// Does all work that is due now. Returns the number of completed pieces.
+    /// Does all work that is due now. Returns how many pieces of work were completed.
     pub async fn run_once(&self) -> usize {
         let now = self.service.clock.now();
         let (mut count, mut unavailable) = (0, Vec::new());
@@ -114,9 +114,9 @@ impl<W: DueWork> DueWorker<W> {
     }
 
     /// Does the work of one organization that has work due at `now`, up to the limit of one
-    /// transaction. Returns the number of completed pieces, or `None` if no organization has due
-    /// work. If the work fails, adds the organization to `unavailable`, so that the next call
-    /// chooses another one.
+    /// transaction. Returns how many pieces of work were completed, or `None` if no organization
+    /// has due work. If the work fails, adds the organization to `unavailable`, so that the next
+    /// call chooses another one.
     async fn perform_some(&self, now: Timestamp, unavailable: &mut Vec<Uuid>) -> Option<usize> {
         let (until, except) = (self.until(now), unavailable.clone());
         let result = self

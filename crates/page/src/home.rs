@@ -137,7 +137,7 @@ struct HomeStepRow<'v> {
     step: &'v StepView,
     href: String,
     sign: String,
-    /// CSS classes for the step's icon that depend on the state of the step.
+    /// CSS classes of the step's icon, which show the state of the step.
     kind: &'static str,
     mark: &'static str,
 }

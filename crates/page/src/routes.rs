@@ -408,8 +408,8 @@ async fn to_review(
     reply::redirect(&request.links.review())
 }
 
-/// Handles every unknown address below the address of a stay's page. Redirects to the stay if only
-/// punctuation follows the token (rules: stays#links). Otherwise responds with 404.
+/// Handles requests for unknown paths below the path of a stay's page. Redirects to the stay if
+/// only punctuation follows the token (rules: stays#links). Otherwise responds with 404.
 async fn behind_token(server: PageService, params: PathParams, request: HttpRequest) -> Response {
     match PageRequest::without_trailing_punctuation(&server.0, &params, &request) {
         Some(address) => reply::redirect(&address),

@@ -445,8 +445,8 @@ fn commit_group(
         }
     }
     if outcome.is_ok() {
-        // Data written to a deleted file is lost, so the operations that wrote it must not be
-        // acknowledged.
+        // If the database file was deleted, `files.check` fails. The data written to it is lost, so
+        // the operations of this batch must not be acknowledged.
         outcome = execute_control(connection, "commit").and_then(|()| files.check());
     }
     if !connection.is_autocommit() && execute_control(connection, "rollback").is_err() {

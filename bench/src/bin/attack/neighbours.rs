@@ -23,10 +23,10 @@ const PORTALS: &str = "/api/v1/portals";
 const REFUSED_CLIENTS: usize = 6;
 /// Length of each refused body, in bytes.
 const BODY_LENGTH: usize = 590_000;
-/// Number of manuals in the costly list. This is the neighbour's list of manuals. It is costly to
-/// read because the texts of each manual have the maximum length.
+/// Number of manuals that are created in the neighbour organization. Their texts are so long that
+/// the list of these manuals is costly to read.
 const HEAVY_MANUALS: usize = 300;
-/// Number of clients that read the costly list at the same time.
+/// Number of clients that read the neighbour's costly list of manuals at the same time.
 const READERS: usize = 20;
 /// The pause before each change of a manual in the costly list, before each sync that causes events
 /// for the hanging receiver, and after a failed erasure.

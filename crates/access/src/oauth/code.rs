@@ -97,8 +97,9 @@ pub(super) fn redeem_code(
 pub(super) const UNKNOWN: OauthError =
     OauthError::invalid_grant("The code is unknown or has expired.");
 
-/// Checks that a request for the exchange has the same values as the authorization request (RFC
-/// 6749, section 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
+/// Checks that the authorization code has not expired, and that the token request fits the
+/// authorization request: the client and the PKCE verifier, and the redirect URI and the resource
+/// if they were sent (RFC 6749, section 4.1.3; RFC 7636, section 4.6; RFC 8707, section 2.2).
 fn check(
     presented: &CodeRequest,
     app: Uuid,

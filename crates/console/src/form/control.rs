@@ -79,8 +79,9 @@ pub struct Control {
     pub when: Option<String>,
     /// The link to a page about this field: the path of the page, and the label of the link.
     pub link: Option<(String, &'static str)>,
-    /// Label of the checkbox that deletes the stored value. `None` if the form shows the value,
-    /// because the member can then empty the field, or if the value must not be null.
+    /// Label of the checkbox that deletes the stored value. `None` if the value must not be null.
+    /// Also `None` if the form shows the value, because the member can then delete it by emptying
+    /// the field.
     pub clear: Option<&'static str>,
     pub conflict: Option<Conflict>,
     /// Set for Markdown fields: the address that renders the typed text, and the rendered HTML.

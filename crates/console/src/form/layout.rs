@@ -82,9 +82,9 @@ impl Layout {
         self.rules.iter().find(|rules| rules.field == field)
     }
 
-    /// Returns whether the read operation of the resource does not return a field, because a
-    /// separate operation returns it. The form can show such a field only if the page has called
-    /// the separate operation.
+    /// Returns whether a field is read by a separate operation, because the read operation of the
+    /// resource omits it. The form can show such a field only if the page has called the separate
+    /// operation.
     pub fn is_read_elsewhere(&self, field: &str) -> bool {
         self.rules
             .iter()

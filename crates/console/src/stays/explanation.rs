@@ -1,6 +1,6 @@
 //! Explains the guest view of a stay: which portal, steps and manuals the guest sees. For each step
-//! and manual, the page names the rule that shows or hides it, and a change of the settings that
-//! would do the opposite.
+//! and manual, the page names the rule that shows or hides it. It also names a change of the
+//! settings that would hide a shown step or manual, or show a hidden one.
 
 use std::sync::Arc;
 

@@ -338,8 +338,8 @@ pub(super) fn identify(
         }
         Surface::Platform => platform_caller(service, operation, request)?,
         Surface::Guest => {
-            // Read the version before the caller, so that the caller is at least as new as the
-            // version.
+            // Read the version of the SQLite database before the caller. A caller that is newer
+            // than its version is only read again; an older one would remain cached after a change.
             let version = service.store.version();
             let identified = link_caller(tx, service.app, request, now)?;
             if let (Some(token), Some(version)) = (link_token(request), version) {

@@ -209,8 +209,7 @@ pub(super) fn list_feeds(context: &mut Context<'_, '_>) -> Result<Vec<CalendarFe
     Ok(feeds)
 }
 
-/// Reads the number of a feed's reservations, and returns the feed in the form in which operations
-/// return it.
+/// Returns a feed as operations return it. Counts the feed's reservations for this purpose.
 pub(super) fn view_of_feed(
     context: &mut Context<'_, '_>,
     feed: StoredFeed,

@@ -168,7 +168,8 @@ fn record_in_organization(
     Ok(())
 }
 
-/// The outcome for a cart that is due.
+/// The outcome of the check of a cart whose due time has come. The guest has not changed the cart
+/// for the configured delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CartOutcome {
     /// The cart is recorded as abandoned.

@@ -8,9 +8,9 @@ use crate::manuals::VisibilityRule;
 /// The subject of a manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManualSubject {
-    /// Getting into the flat.
+    /// How guests get into the flat.
     Door,
-    /// Joining the network.
+    /// How guests join the flat's Wi-Fi network.
     Wifi,
     /// What the guest must do before leaving the flat.
     Leaving,

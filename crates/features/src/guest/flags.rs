@@ -40,8 +40,8 @@ pub(super) struct StoredFlag {
     /// For `Answer`, the id of the question. For `Check`, the name of the identity check.
     #[serde(default)]
     pub key: Option<String>,
-    /// The message with which another system, such as an identity provider, raised the flag. `None`
-    /// for any other flag.
+    /// The message that another system sent with its flag. `None` if it sent none, or if this
+    /// service raised the flag.
     #[serde(default)]
     pub message: Option<String>,
 }

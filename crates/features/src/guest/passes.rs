@@ -80,7 +80,8 @@ store::statements! {
         values (?1, ?2, ?3, ?4)
         on conflict (organization_id, reservation_id) do update
         set content_hash = excluded.content_hash, changed_at = excluded.changed_at";
-    /// Deletes the hashes of the passes of the given stays.
+    /// Deletes the rows of the given stays in `pass_state`. Each row has the hash of the content of
+    /// a stay's pass.
     FORGET_STATES = "delete from pass_state where organization_id = ?1 and reservation_id = \
         any(?2)";
 }

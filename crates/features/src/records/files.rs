@@ -59,9 +59,8 @@ async fn photo(
     response
 }
 
-/// Returns the URL of the photo that a signed address names, for the `Location` of the redirect.
-/// Fails with 404 if the address is invalid or expired, if the photo does not exist, or if its key
-/// makes no URL.
+/// Returns the URL to which a request for a photo is redirected. Fails with 404 if the requested
+/// URL is malformed, expired or wrongly signed, or if the photo no longer exists.
 async fn redirect_target(
     service: &Arc<Service>,
     address: Option<PhotoAddress>,

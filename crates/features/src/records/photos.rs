@@ -1,10 +1,11 @@
-//! Signed addresses of review photos. The platform stores the photos. Readers of a review get
-//! short-lived addresses of this server, and `files.rs` redirects these addresses to the platform.
+//! Signed URLs of review photos. The platform stores the photos. Readers of a review get
+//! short-lived URLs of this server, and `files.rs` redirects requests for these URLs to the
+//! platform.
 //!
-//! An address names the organization, the review and the position of the photo in the review. Its
-//! signature covers these parts, the time of expiry and the photo's storage key, which is not part
-//! of the address. If the platform replaces the photo at that position, the key changes. The
-//! signature then no longer matches, so the address stops working.
+//! A URL names the organization, the review and the position of the photo in the review. Its
+//! signature covers the organization, the review, the time of expiry and the photo's storage key,
+//! which is not part of the URL. If the platform replaces the photo at that position, the key
+//! changes. The signature then no longer matches, so the URL stops working.
 
 use std::fmt;
 use std::time::Duration;
@@ -27,7 +28,7 @@ use super::RecordKind;
 
 /// Time from the signing of a photo's URL until the URL expires.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
-/// The name under which the table `secret` stores the secret that signs the addresses of photos.
+/// The name under which the table `secret` stores the secret that signs the URLs of photos.
 const SECRET_NAME: &str = "photo_addresses";
 /// Length of the secret in bytes: the output length of SHA-256.
 const SECRET_LENGTH: usize = 32;
@@ -65,11 +66,12 @@ struct SignedPhoto<'k> {
     organization: Uuid,
     review: Uuid,
     key: &'k str,
-    /// Time of expiry, in Unix seconds. The server refuses the address from this second on.
+    /// Time of expiry, in Unix seconds. The server refuses the photo's URL from this second on.
     expires: i64,
 }
 
-/// The parts of an address in a request.
+/// The parts of the signed URL of a review photo, as a request has sent them. The signature has not
+/// been verified yet.
 #[derive(Debug, Clone)]
 pub struct PhotoAddress {
     /// The organization to which the review belongs.
@@ -79,7 +81,7 @@ pub struct PhotoAddress {
     pub position: usize,
     /// Time of expiry, in Unix seconds.
     pub expires: i64,
-    /// The signature over the other parts of the address and the photo's storage key.
+    /// The signature over the other parts of the URL and the photo's storage key.
     pub signature: String,
 }
 
@@ -147,8 +149,8 @@ impl PhotoSigner {
         tag.is_ok_and(|tag| self.mac(photo).verify_slice(&tag).is_ok())
     }
 
-    /// Returns the storage key of the photo that a signed address names. Returns `None` if the
-    /// signature is wrong, the address has expired, or the photo no longer exists.
+    /// Returns the storage key of the photo that a signed URL names. Returns `None` if the
+    /// signature is wrong, the URL has expired, or the photo no longer exists.
     pub fn find(
         &self,
         tx: &mut Transaction<'_>,
@@ -200,7 +202,7 @@ impl AddressSigner {
         URL_SAFE_NO_PAD.encode(self.mac(parts).finalize().into_bytes())
     }
 
-    /// Returns whether a signature is valid for these parts of an address.
+    /// Returns whether a signature is valid for a URL that consists of these parts.
     pub(crate) fn is_signed(&self, parts: &[&[u8]], signature: &str) -> bool {
         URL_SAFE_NO_PAD
             .decode(signature)
@@ -228,7 +230,7 @@ fn store_secret(tx: &mut Transaction<'_>, secret_bytes: Vec<u8>) -> Result<Vec<u
     secret(tx)?.ok_or_else(|| Error::internal("the secret for photo addresses is missing"))
 }
 
-/// Returns a signed address for each photo key of a review, in the same order.
+/// Returns a signed URL for each photo key of a review, in the same order.
 pub(super) fn addresses(
     context: &Context<'_, '_>,
     review: Uuid,

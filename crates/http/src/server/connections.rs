@@ -78,8 +78,9 @@ const READ_DELAY: Duration = Duration::from_millis(100);
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// Interval of searches for idle connections while a new connection waits for a slot.
 const IDLE_SEARCH_INTERVAL: Duration = Duration::from_millis(100);
-/// Divisor of the connection limit. A search closes `limit / BATCH` idle connections at once, so
-/// that the server does not search again for each new connection.
+/// When all connection slots are taken, the server closes this fraction of the connection limit at
+/// once: `limit / BATCH` idle connections. So the server need not search for an idle connection for
+/// each new connection.
 const BATCH: usize = 128;
 
 /// Accepts connections until `stop` is cancelled, then waits for all connections to end.

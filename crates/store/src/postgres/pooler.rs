@@ -138,7 +138,8 @@ impl Pooling {
         match self {
             Self::BySession => Duration::from_millis(1_500),
             Self::ByTransaction => Duration::from_millis(3_000),
-            // A read from a replica may take only 500 ms in total, so this limit is shorter.
+            // A read from a replica may take only 500 ms in total, so the limit for its first
+            // answer is below 500 ms.
             Self::Replica => Duration::from_millis(450),
         }
     }

@@ -48,8 +48,8 @@ struct Tables {
 }
 
 impl Tables {
-    /// Parses a list such as `name=+,name=-,name=!`, where `+` means distributed, `-` local, and
-    /// `!` distributed in another way.
+    /// Parses a list of tables such as `a=+,b=-,c=!`. `+` means that the table is distributed as
+    /// this program needs, `-` that it is local, and `!` that it is distributed in another way.
     fn read(text: &str) -> Self {
         let mut tables = Self::default();
         for (name, mark) in text.split(',').filter_map(|table| table.split_once('=')) {
