@@ -116,7 +116,8 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Measures durable creations in one organization.
+    /// Measures the rate at which the service creates portals in one organization, and the rate of
+    /// the same statements in `pgbench`. The service responds after the commit.
     async fn creations_in_one_organization(
         &self,
         client: &Client,

@@ -1,6 +1,6 @@
 //! Tests of the house rules of the source: no module imports a higher one, the engine contains no
-//! word of the domain, one function reads each setting, no line is too wide, and every test that
-//! the documentation names exists.
+//! word of the domain, each setting is read by only one function, no line is too wide, and every
+//! test that the documentation names exists.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -101,7 +101,7 @@ pub fn wait_for_end(process: &mut Child) -> ExitStatus {
 /// A running server, killed when dropped.
 pub struct ServerProcess {
     child: Child,
-    /// The address that the server has printed.
+    /// The base URL that the server has printed after its start.
     pub base: String,
     /// The reading end of the pipe to which the server prints. If the pipe closed, the server could
     /// not print any more.

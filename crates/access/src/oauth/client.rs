@@ -1,5 +1,5 @@
 //! Clients: the apps that request access (RFC 6749, section 2). The `client_id` of an app is the
-//! address of its metadata document. If an app has no such document, its `client_id` is the id that
+//! URL of its metadata document. If an app has no such document, its `client_id` is the id that
 //! this server assigned.
 
 use std::fmt;

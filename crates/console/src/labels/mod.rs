@@ -281,8 +281,8 @@ mod tests {
     /// help texts must not contain such names.
     #[test]
     fn help_texts_contain_no_identifiers_of_the_api() {
-        /// `BESIDE` has the fields that no form contains. `NAMES` has the names of brands, which
-        /// help texts may contain.
+        /// `BESIDE` has the fields that no form contains; the test skips their help texts. `NAMES`
+        /// has the names of brands, which help texts may contain.
         const BESIDE: [&str; 3] = ["answer", "displayTitleLanguage", "displayTitleMlTextId"];
         const NAMES: [&str; 2] = ["WhatsApp", "LinkedIn"];
         let is_name = |word: &str| {

@@ -112,8 +112,8 @@ struct CoverPage<'v> {
     may_change: bool,
 }
 
-/// Returns an address only if a page may link to it. It must be a web address and must not be too
-/// long.
+/// Returns `url` if a page may link to it, otherwise `None`. The URL must be http or https and must
+/// not be longer than `LONGEST`.
 fn safe(url: &str) -> Option<String> {
     let is_web = ["https://", "http://"]
         .iter()

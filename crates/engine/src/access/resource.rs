@@ -1,10 +1,10 @@
-//! The addresses that an access token may be valid for.
+//! The interfaces for which an access token may be valid.
 
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, VariantArray};
 
-/// A resource of an access token (RFC 8707, section 2): the address of an interface that accepts
-/// access tokens.
+/// A resource of an access token (RFC 8707, section 2): an interface that accepts access tokens,
+/// which clients identify by its URL.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, AsRefStr, VariantArray,
 )]
@@ -13,9 +13,9 @@ use strum::{AsRefStr, VariantArray};
 pub enum Resource {
     /// The REST interface.
     Api,
-    /// The tool interface, with every address below it.
+    /// The tool interface, with every URL below it.
     Mcp,
-    /// The tools that only read, at a separate address.
+    /// The tools that only read, at a separate URL.
     McpReadOnly,
 }
 

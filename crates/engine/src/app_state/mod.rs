@@ -23,7 +23,7 @@ use wake::WakeSignals;
 pub struct AppState {
     /// The source of fresh ids and secrets.
     pub ids: Ids,
-    /// The public address of the service, without a trailing slash.
+    /// The URL at which clients and browsers reach the service, without a trailing slash.
     pub public_url: String,
     /// For each API key, the last use that is not yet stored in the database.
     pub uses: Uses,

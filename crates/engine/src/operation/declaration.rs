@@ -1,5 +1,6 @@
-//! The builder of an operation: its methods set the operation's properties, and the last one sets
-//! its function.
+//! The builder of an operation. The methods of the builder set the properties of the operation. The
+//! method that is called last, such as `run`, sets the function of the operation and returns the
+//! operation.
 
 use std::sync::Arc;
 use std::time::Duration;

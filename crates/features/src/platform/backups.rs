@@ -68,7 +68,8 @@ impl BackupStatusFile {
         fs::rename(&partial, &self.0)
     }
 
-    /// Reads the times from the JSON file. Returns no times if the file is missing or damaged.
+    /// Reads the times of backups from the JSON file at this path. Returns no times if the file is
+    /// missing or damaged.
     fn read(&self) -> LastBackup {
         let text = fs::read(&self.0).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()

@@ -58,7 +58,8 @@ impl Assignments {
     }
 
     /// Records that a portal is assigned directly to a property. Call this method, `add_group` and
-    /// `add_tag` in the order in which the portals were created.
+    /// `add_tag` in the order in which the portals were created, because the first portal of a
+    /// property, group or tag stays.
     pub fn add_direct(&mut self, property: Uuid, portal: Uuid) {
         self.direct.entry(property).or_insert(portal);
     }

@@ -290,8 +290,9 @@ impl EditedQuestion {
             .chain(self.options.iter_mut().map(|option| &mut option.text))
     }
 
-    /// Replaces the hash `was` of each text by the hash from the same text in `stored`. The typed
-    /// texts are then compared with the texts of `stored`.
+    /// Sets the hash `was` of each text to the hash of the same text in `stored`. The console then
+    /// compares the typed texts with those of `stored`, as if the form had shown these when it was
+    /// opened.
     pub fn on(mut self, stored: &Self) -> Self {
         self.text.was.clone_from(&stored.text.was);
         for option in &mut self.options {

@@ -156,8 +156,9 @@ impl CompactSchema {
         split_types(result)
     }
 
-    /// Returns the compact value of a keyword of JSON Schema. Returns `None` if the keyword is
-    /// `required` and its list is empty.
+    /// Returns the value that the compact schema has for the keyword `name` of JSON Schema. Returns
+    /// `None` if the keyword is `required` and its list is empty, because the keyword is then
+    /// omitted.
     fn plain(&self, name: &str, value: &Value) -> Option<Value> {
         let is_included =
             |value: &&Value| self.takes_null || (!value.is_null() && *value != "null");
