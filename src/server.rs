@@ -647,7 +647,8 @@ async fn keep_statistics(store: store::Store, stop: CancellationToken) {
 /// Makes the database analyze the tables that have grown. Returns whether that succeeded.
 pub async fn refresh_statistics(store: &store::Store) -> bool {
     let refreshed = store.refresh_statistics().await;
-    // An error is harmless, because PostgreSQL's own autovacuum analyzes tables once a minute.
+    // A failed refresh is harmless, because PostgreSQL's own autovacuum analyzes tables once a
+    // minute.
     refreshed
         .inspect_err(|error| {
             tracing::debug!(

@@ -228,7 +228,8 @@ impl PageRequest {
             .await
     }
 
-    /// Returns the data of a page from the guest's view.
+    /// Converts the answer of `getPageView`, which contains the guest's view, to the data that the
+    /// templates of a page need.
     pub fn page_stay(&mut self, answer: LocalAnswer) -> Result<PageStay, PageRefusal> {
         let seen = operation_calls::value(PAGE_VIEW, answer)?;
         let PageView { view, language } = &*seen;

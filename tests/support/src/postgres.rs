@@ -18,7 +18,8 @@ pub(super) const OPTIONS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_d
 /// cluster with these options cannot have standbys.
 const SHARED: &str = "-c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0";
 
-/// A running cluster. A shell stops it when the test process ends.
+/// A running PostgreSQL cluster in a temporary directory. A shell stops the cluster when the test
+/// process ends.
 struct Cluster {
     _directory: TempDir,
     url: String,

@@ -269,7 +269,7 @@ struct TargetFilter {
 }
 
 impl TargetFilter {
-    /// Reads the filter from the query of the address.
+    /// Reads the filter from the query string of the request's URL.
     fn requested(request: &ConsoleRequest, target: AssignTarget) -> Self {
         Self {
             to: request.query_parameter("to").map(|_| target.word()),

@@ -32,7 +32,8 @@ pub struct Layout {
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,
-    /// The field that lists the names to which rules can apply.
+    /// The name of the field with the list of names. Each of these names can have a rule in
+    /// `field`.
     pub list: &'static str,
     /// Returns a sentence that describes the rule for a name, such as which guests must fill in the
     /// guest field `phone`.

@@ -73,9 +73,10 @@ pub enum InputKind {
     Pairs,
     Colour,
     Date,
-    /// The id of a row. The `String` is the id of the operation that lists the rows.
+    /// The id of another object, such as the manual's category. The form offers a list of objects.
+    /// The `String` is the id of the operation that returns this list.
     Reference(String),
-    /// The ids of several rows. The `String` is the id of the operation that lists the rows.
+    /// The ids of several objects, from a list as for `Reference`.
     References(String),
     /// The id of a text. The `String` is the `sourceTable` of the text.
     Text(String),

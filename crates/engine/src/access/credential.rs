@@ -331,7 +331,8 @@ impl Identified {
             .is_none_or(|resource_of_token| resource_of_token.includes(resource))
     }
 
-    /// Returns whether the identification has not expired at `now`.
+    /// Returns whether the credential from which this caller was identified is still valid at
+    /// `now`. A credential without an expiry is always valid.
     #[must_use]
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.valid_until.is_none_or(|until| now < until)

@@ -135,7 +135,8 @@ impl PreviewDraft {
         fields.apply(portal);
     }
 
-    /// Applies the draft's settings to a branding, and lets the branding refer to the draft's text.
+    /// Applies the draft's settings to a branding. If the draft has a callout message, the
+    /// branding's `callout_message_id` becomes the id of the draft's message.
     pub fn apply_to_branding(&self, branding: Option<&mut Branding>) {
         let (Some(sent_fields), Some(branding)) = (&self.branding, branding) else {
             return;

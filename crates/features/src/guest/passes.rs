@@ -43,7 +43,8 @@ store::statements! {
     /// Selects the door codes that may belong to a stay, in the order of creation.
     CODES_OF = "select doc from record where organization_id = ?1 and kind = 'lock_code'
         and (property_id = ?2 or lower(doc ->> 'reservationId') = ?3) order by created_at, id";
-    /// Selects the token of a stay, without a check of access.
+    /// Selects the token in a stay's guest link. The statement does not check whether a caller can
+    /// access the stay.
     STAY = "select l.token from guest_link l join organization o on o.id = l.organization_id
         where l.organization_id = ?1 and l.reservation_id = ?2 and o.erased_at is null";
     /// Selects the stays whose passes are on a device, in all organizations.
