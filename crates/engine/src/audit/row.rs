@@ -34,7 +34,7 @@ store::statements! {
     /// Lists rows with a time of `?1` or earlier, oldest first.
     OLD = "select organization_id, id from audit_log where occurred_at <= ?1 order by occurred_at
         limit ?2";
-    /// Removes the rows of one organization that `OLD` has listed.
+    /// Removes from the audit log the rows that `OLD` has listed, for one organization at a time.
     REMOVE = crate::some_old!("audit_log", "id", "occurred_at");
 }
 

@@ -111,8 +111,9 @@ impl Usage {
 /// The sender whose limits apply to a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// The IP address of the connection. Every body counts towards the use of its address and of
-    /// the whole process, even if it also counts towards the use of an organization.
+    /// The IP address of the connection. The memory of every body counts towards the limits of its
+    /// IP address and of the whole process, even if it also counts towards the limit of an
+    /// organization.
     Address(IpAddr),
     /// The organization of a caller who was authenticated before the body was read.
     Organization(Uuid),

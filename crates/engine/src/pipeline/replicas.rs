@@ -36,7 +36,8 @@ fn counter(outcome: &'static str) -> Counter {
     metrics::counter!("vestibule_replica_reads_total", "outcome" => outcome)
 }
 
-/// Registers the counter of each outcome, so that all exist before the first read.
+/// Registers `vestibule_replica_reads_total` with a zero for each outcome of a read from a replica.
+/// So the metric has all outcomes even before the first such read.
 pub fn count() {
     metrics::describe_counter!(
         "vestibule_replica_reads_total",

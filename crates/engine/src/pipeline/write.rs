@@ -231,8 +231,9 @@ fn warnings(context: &mut Context<'_, '_>) -> Vec<Warning> {
         .collect()
 }
 
-/// Records an answer under its idempotency key, without a secret that is shown only once. Returns
-/// the success.
+/// Records the response to a write under the request's idempotency key. If the answer has a secret
+/// that is shown only once, the recorded response omits the secret, and only the returned response
+/// contains it.
 fn recorded(
     context: &mut Context<'_, '_>,
     call: &Call,

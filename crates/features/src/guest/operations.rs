@@ -42,7 +42,7 @@ pub const SAVE_STEP_ANSWERS: OperationName<StepView> = OperationName::new("saveS
 /// Lists the messages that the guest of the caller's stay wrote.
 pub const LIST_OWN_MESSAGES: OperationName<Vec<Message>> = OperationName::new("listOwnMessages");
 
-/// Returns the link of a reservation's guest.
+/// Returns the link that opens the guest page of a reservation.
 pub const GET_GUEST_LINK: OperationName<GuestPageAddress> = OperationName::new("getGuestLink");
 /// Explains the guest's view of a reservation.
 pub const EXPLAIN_GUEST_VIEW: OperationName<Explanation> = OperationName::new("explainGuestView");

@@ -130,7 +130,8 @@ fn assignments(rows: &[Row], default: Option<Uuid>) -> Result<Assignments> {
     Ok(assignments)
 }
 
-/// Whether a target covers properties inside and outside the properties that one caller can access.
+/// Whether a target, such as a tag, covers properties that one caller can access, and whether it
+/// covers properties that this caller cannot access. Both can be true.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TargetCoverage {
     /// Whether the target covers a property that the caller can access.

@@ -191,7 +191,7 @@ pub enum OtherLanguages {
     /// Missing versions are translated, and machine-translated versions are translated again.
     /// Versions that were written by hand stay.
     Renew,
-    /// No other language is translated.
+    /// The other languages keep their texts, and missing languages stay missing.
     Keep,
 }
 

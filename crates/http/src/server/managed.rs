@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-/// The protocol name with which an authority requests the answer to a challenge.
+/// The ALPN protocol name in the handshake with which a certificate authority checks a host name
+/// (RFC 8737). The server answers it with the challenge's certificate.
 pub(super) const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
 
 /// The current certificate and the current answers to challenges.
