@@ -49,7 +49,8 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Targets {
-    /// Permits all public addresses, and the private ranges in `allowed`, as webhook targets.
+    /// Creates a guard that permits webhook targets with public IP addresses, and with private ones
+    /// in the ranges `allowed`.
     #[must_use]
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self {

@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 use crate::{currency, typed};
 
-/// The name of a format, its check, and a description for error messages.
+/// A format that a schema can require of a text, such as `uuid`.
 pub struct Format {
     /// The name in the schema.
     pub name: &'static str,

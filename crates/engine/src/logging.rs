@@ -88,7 +88,7 @@ impl Log {
         Ok(Self(queue))
     }
 
-    /// Writes a message as plain text. No filter applies.
+    /// Writes a message to the log as plain text. The log filter does not apply to it.
     pub fn write_message(&self, message: &str) {
         self.0.put(format!("{message}\n").as_bytes());
     }

@@ -204,7 +204,8 @@ impl Sqlite {
 struct Files {
     files: [(PathBuf, Identity); 2],
     opened: Instant,
-    /// Microseconds from `opened` to the last check that found neither file deleted or replaced.
+    /// Time of the last check that found both files in place, neither deleted nor replaced. In
+    /// microseconds since `opened`.
     checked_at_micros: AtomicU64,
 }
 

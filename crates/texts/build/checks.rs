@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::catalog::{Template, Text, TextFile};
 use crate::languages::{categories, pattern};
 
-/// Returns the faults of a file of texts that are visible without a comparison with other files.
+/// Returns the faults of one file of texts, such as an empty text. Does not compare the file with
+/// the files of other languages.
 pub fn faults(file: &TextFile) -> Vec<String> {
     let mut problems = Vec::new();
     let known = categories(&file.language).unwrap_or_default();

@@ -76,7 +76,8 @@ pub enum InputKind {
     /// The id of another object, such as the manual's category. The form offers a list of objects.
     /// The `String` is the id of the operation that returns this list.
     Reference(String),
-    /// The ids of several objects, from a list as for `Reference`.
+    /// The ids of several objects that the form offers in a list. The `String` is the id of the
+    /// operation that returns this list.
     References(String),
     /// The id of a text. The `String` is the `sourceTable` of the text.
     Text(String),

@@ -233,8 +233,9 @@ pub(super) fn redeliver(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns the time 24 hours ago. Unless the member types another time, the button sends every
-/// delivery again that failed since then.
+/// Returns the time 24 hours ago. The form that repeats failed deliveries begins with this time,
+/// and the member can replace it. The form sends every delivery again that failed since the time in
+/// it.
 fn yesterday(request: &ConsoleRequest) -> Timestamp {
     let now = request.service.clock.now();
     now.checked_sub(SignedDuration::from_hours(24))

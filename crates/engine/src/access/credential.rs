@@ -331,8 +331,8 @@ impl Identified {
             .is_none_or(|resource_of_token| resource_of_token.includes(resource))
     }
 
-    /// Returns whether this caller can still be used at `now`. After `valid_until`, at which a token or
-    /// an API key of the caller expires, the caller must be identified again.
+    /// Returns whether this caller can still be used at `now`. At `valid_until`, a token or the API
+    /// key of the caller expires, so the caller must be identified again.
     #[must_use]
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.valid_until.is_none_or(|until| now < until)

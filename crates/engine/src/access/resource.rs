@@ -1,4 +1,4 @@
-//! The interfaces for which an access token may be valid.
+//! The interfaces to which an access token can be limited, such as the REST interface.
 
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, VariantArray};

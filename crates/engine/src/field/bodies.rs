@@ -19,7 +19,7 @@ pub trait Creatable: JsonSchema {
     /// Whether an update accepts `expectedUpdatedAt`.
     const IS_GUARDED: bool = true;
 
-    /// Returns a complete create body, for the published document.
+    /// Returns a complete create body, as an example for the OpenAPI document.
     fn example() -> Value;
 }
 

@@ -202,7 +202,7 @@ impl Keys {
 pub struct Callers(BatchLookup<Token, Arc<Identified>, Error>);
 
 impl Callers {
-    /// Creates the look-up for a store.
+    /// Creates the look-up, which finds the callers of tokens in the database of `store`.
     #[must_use]
     pub fn of(app: &'static App, store: &Store, clock: &Clock) -> Self {
         let (clock, keys) = (clock.clone(), Keys(Cache::new(CACHED_KEYS)));

@@ -18,7 +18,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::operation::{Answer, CommandContext, CommandJob, CommandRequest};
 use crate::stage;
 
-/// The result of the first transaction.
+/// The result of the first transaction of a command, which decides whether to call the other
+/// service.
 enum CommandStart {
     /// The recorded response of an earlier request with the same idempotency key.
     Replayed(Success),

@@ -1,5 +1,5 @@
-//! Two connections to the crate `delivery`: its check of target URLs, as a schema format, and its
-//! backlog of deliveries, as metrics.
+//! Gives the engine two parts of the crate `delivery`: a schema format that checks target URLs, and
+//! metrics of the deliveries that are waiting to be sent.
 
 use delivery::{Backlog, Targets, backlog};
 use engine::app::{Gauge, Gauges, NetworkFormat};

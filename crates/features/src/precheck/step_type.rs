@@ -63,7 +63,8 @@ pub enum FileUse {
 pub enum StepProvider {
     /// This service: the guest completes the step on the page.
     Service,
-    /// This service or an e-signature provider. The step's agreement decides which of them.
+    /// This service, or else an e-signature provider. The agreement settings of the step decide
+    /// which of the two carries the step out.
     ServiceOrSignatureProvider,
     /// The system of a provider that checks neither identity nor background, such as a payment
     /// provider. If the system reports a failure, the guest must act.

@@ -74,7 +74,7 @@ pub(super) enum LimitedAccess {
     OnProperties,
     /// The records to which the caller's properties link, such as their groups and tags.
     LinkedToProperties,
-    /// No record of the kind.
+    /// Such a caller can access no record of this kind.
     None,
 }
 

@@ -53,8 +53,8 @@ pub struct TextForm {
 }
 
 impl TextForm {
-    /// Creates the form of a text that has a maximum length and is stored unchanged, with its
-    /// surrounding spaces.
+    /// Creates the rule for a field whose text has at most `longest` characters. The text is stored
+    /// unchanged, with its surrounding spaces.
     pub(crate) const fn up_to(longest: usize) -> Self {
         Self {
             max_length: longest,

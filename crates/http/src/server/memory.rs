@@ -28,7 +28,7 @@ impl Work {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts a connection that ended.
+    /// Adds the work of a connection that has ended ([`WORK_PER_CONNECTION`]).
     pub(super) fn add_connection(&self) {
         self.0.fetch_add(WORK_PER_CONNECTION, Ordering::Relaxed);
     }

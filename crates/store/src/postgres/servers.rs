@@ -31,7 +31,7 @@ const MAX_SERVERS: usize = 16;
 /// PostgreSQL's default port.
 const PORT: u16 = 5432;
 
-/// The servers of a URL.
+/// The PostgreSQL servers that a database URL names.
 pub(super) struct Servers {
     /// One configuration for each server, with its host or address and its port.
     servers: Vec<Config>,

@@ -25,9 +25,9 @@ use self::handler::Handler;
 use engine::access::Resource;
 use engine::pipeline::Service;
 
-/// The path of all tools.
+/// The path of the tool interface. It has all tools, those that read and those that write.
 pub const PATH: &str = "/mcp";
-/// The path of the tools that change nothing.
+/// The path of a second tool interface, which has only the tools that read.
 const READ_ONLY_PATH: &str = Resource::McpReadOnly.path();
 /// The maximum size of a message in bytes.
 const BODY_LIMIT: usize = 1 << 20;
