@@ -130,8 +130,8 @@ impl ServeFlags {
         self.listen.unwrap_or(default)
     }
 
-    /// Returns the address that guests see: `--public-url`, or the first domain of `--tls-domain`.
-    /// Returns `None` if both are missing.
+    /// Returns the public URL of the service: `--public-url`, or `https://` with the first domain
+    /// of `--tls-domain`. Returns `None` if both are missing.
     #[must_use]
     pub fn public_address(&self) -> Option<String> {
         let first = || self.tls.domains().ok()?.into_iter().next();

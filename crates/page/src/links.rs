@@ -105,7 +105,7 @@ impl StayLinks {
         format!("{}/steps/{step}/files/{file}", self.page)
     }
 
-    /// Returns the address that removes a file when a form is sent to it.
+    /// Returns the URL to which the guest sends the form that removes an uploaded file.
     #[must_use]
     pub fn remove(&self, step: Uuid, file: Uuid) -> String {
         self.at(&format!("/steps/{step}/files/{file}/remove"), &[])

@@ -96,9 +96,9 @@ impl Rgb {
         grounds.iter().all(|ground| self.contrast(*ground) >= ratio)
     }
 
-    /// Returns this colour if it has the contrast `ratio` to both backgrounds. Otherwise mixes it
-    /// with `pole`, and returns the first mixture with that contrast. If there is no such mixture,
-    /// returns `pole`.
+    /// Returns this colour if it has at least the contrast `ratio` to both backgrounds. Otherwise
+    /// mixes it with more and more of `pole`, which is white or nearly black, and returns the first
+    /// mixture with that contrast. If there is no such mixture, returns `pole`.
     fn moved(self, grounds: [Self; 2], pole: Self, ratio: f64) -> Self {
         let steps = (0..=STEPS).map(|step| self.mixed(pole, step, STEPS));
         steps

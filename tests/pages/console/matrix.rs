@@ -219,7 +219,8 @@ impl MatrixMember {
     }
 }
 
-/// Returns the names of the addresses to which a page leads by a link or by a form with a button.
+/// Returns the name of each console page ([`ScreenAddress`]) that a member can reach from this page
+/// by a link, or by a form with a button.
 fn linked_addresses(html: &str) -> BTreeSet<&'static str> {
     let all: Vec<ScreenAddress> = addresses().collect();
     let parts = |path: &str| {

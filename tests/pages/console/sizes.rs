@@ -13,7 +13,7 @@ use crate::people::Browser;
 use test_support::house::id;
 use test_support::{App, Org, new_id, on_both, reservation};
 
-/// Maximum number of addresses that the test visits of each kind of page.
+/// Maximum number of pages of each kind that the test visits, such as two pages of flats.
 const MAX_PER_KIND: usize = 2;
 /// Addresses of pages with a search or a filter. No link leads to these pages, because a member
 /// gets to them by a form.

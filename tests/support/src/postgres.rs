@@ -9,7 +9,8 @@ use tempfile::TempDir;
 use super::left_out::leave_out;
 use super::server_process::output_of;
 
-/// Options of a server, except the port.
+/// Options of the PostgreSQL server. The port is not one of them, because each cluster has another
+/// port.
 pub(super) const OPTIONS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c \
     fsync=off -c max_connections=500 -c shared_buffers=64MB";
 

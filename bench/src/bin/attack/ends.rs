@@ -16,7 +16,7 @@ use crate::stage::Stage;
 const WRITERS: usize = 8;
 /// The shortest time from the start of a server until it is killed or stopped.
 const MIN_LIFETIME: Duration = Duration::from_millis(2_500);
-/// The time limit of a stop by SIGTERM.
+/// The time within which the server must end after SIGTERM.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
 /// Starts clients of the attacking organization that write and read as fast as possible.

@@ -87,7 +87,9 @@ pub struct AttackedServer {
     command: Command,
     running: Running,
     log: PathBuf,
-    /// The reading end of an unread log pipe. Dropping it would close the pipe.
+    /// The reading end of the pipe to which the server writes its log, if the scenario leaves the
+    /// log unread. The pipe would close if this end were dropped, and the server could no longer
+    /// fill it.
     _unread: Option<PipeReader>,
     _directory: TempDir,
 }

@@ -150,7 +150,7 @@ pub(super) fn create_ticket(
 }
 
 /// Creates a sign-in link for an invitation. Another person sends the link to the member. Returns
-/// the address and the expiry of the link.
+/// the URL of the link, and the time at which it expires.
 pub(super) fn create_invitation_link(
     context: &mut Context<'_, '_>,
     member: Uuid,

@@ -510,9 +510,9 @@ impl FieldContext<'_> {
         })
     }
 
-    /// Returns the options of a control. If the field may have no value, an empty option comes
-    /// first. Then come the selected values that the list does not contain, and the rows of the
-    /// list.
+    /// Returns the options of a control. The first option is empty if the control may stay without
+    /// a choice. Then come the selected values that `listed` does not contain, and the entries of
+    /// `listed`.
     fn options(
         &self,
         spec: &FieldSpec,

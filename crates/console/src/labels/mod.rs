@@ -217,7 +217,7 @@ mod tests {
                 &mut BTreeSet::new(),
             );
         }
-        // Fields that no input contains, but that the audit log shows.
+        // The audit log also shows these fields, which are in no operation's input.
         let reported = [
             "status",
             "by",

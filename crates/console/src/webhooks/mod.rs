@@ -280,8 +280,8 @@ fn list(request: &ConsoleRequest) -> ScreenResponse<'_> {
 #[template(path = "events.html")]
 struct Events<'v> {
     frame: ConsoleFrame<'v>,
-    /// The types of events. Each has an example of its `data` as JSON text, and the permission
-    /// that a subscriber needs, in words.
+    /// The types of events. The `String` is an example of the event's `data` as JSON text. The
+    /// `&str` is the label of the permission that a subscriber needs.
     events: Vec<(&'v WebhookEventType, String, &'static str)>,
 }
 

@@ -40,7 +40,7 @@ impl Pagination {
 /// (rules: errors#warnings).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// The name of the field in the request.
+    /// The name of the field that the warning is about, as in the request.
     pub field: &'static str,
     /// The text of the warning.
     pub message: String,

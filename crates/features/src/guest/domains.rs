@@ -50,7 +50,7 @@ pub fn page_address(public_url: &str, host: Option<&str>, token: &str) -> String
     }
 }
 
-/// Returns the address of a reservation's page.
+/// Returns the URL at which the guest opens the page of a reservation. It contains `token`.
 pub(crate) fn stay_url(
     context: &mut Context<'_, '_>,
     reservation: Uuid,

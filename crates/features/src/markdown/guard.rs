@@ -373,9 +373,10 @@ impl Escaper<'_> {
         self.push(rest);
     }
 
-    /// Writes the end of a link: the bracket after the link's text, and the link's target. If the
-    /// target has no letter, escapes the bracket, because the brackets are then part of the text.
-    /// Returns the number of bytes that were read.
+    /// Writes the end of a link: the bracket after the link's text, and the target in parentheses.
+    /// A target without a letter is no URL, as in `[1](2)`, so the host meant ordinary text. The
+    /// function then escapes the bracket, and Markdown makes no link. Returns the number of bytes
+    /// that were read.
     fn target(&mut self, rest: &str) -> usize {
         let target = rest
             .strip_prefix("](")

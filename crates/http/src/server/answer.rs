@@ -40,7 +40,7 @@ pub(super) struct LastEvent {
 }
 
 impl LastEvent {
-    /// Records that the event happens now.
+    /// Records the current time as the time of the last event.
     pub(super) fn record(&self) {
         self.nanoseconds
             .store(nanoseconds(self.start.elapsed()), Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! HTTP: a route for every operation, the other routes of the port, and the headers of requests and
-//! responses.
+//! Builds the HTTP router: a route for every operation, and the other routes of the port, such as
+//! `/readyz`. Also reads the headers of requests and sets those of responses.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

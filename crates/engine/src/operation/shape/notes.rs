@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::format::Contextual;
 
-/// A step of a path to a list.
+/// One part of the path from the root of an input to a list in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PathStep {
     /// A field.
