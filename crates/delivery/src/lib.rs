@@ -2,13 +2,13 @@
 //! webhooks#deliveries).
 //!
 //! A delivery is a row of the outbox, written in the transaction of the change that the delivery
-//! reports. The dispatcher claims due deliveries (ledger) for which there are permits (limiter). It
-//! asks the owner of the subscription for the current data (prepare) and posts the signed message
-//! (sender, client, marks, failure). Then it passes the outcome to the recorder (recorder). If
-//! organizations are on several servers, a queue has a row for each organization with due
-//! deliveries (queue). The target guard checks the target again at every attempt (address, names,
-//! target, peer). A sweep removes old deliveries and the rows of deleted subscriptions, a few at a
-//! time (sweep).
+//! reports. The dispatcher claims due deliveries (module `ledger`) for which there are permits
+//! (`limiter`). It asks the owner of the subscription for the current data (`prepare`) and posts
+//! the signed message (`sender`, `client`, `marks`, `failure`). Then it passes the outcome to the
+//! recorder (`recorder`). If organizations are on several servers, a queue has a row for each
+//! organization with due deliveries (`queue`). The target guard checks the target again at every
+//! attempt (`address`, `names`, `target`, `peer`). A sweep removes old deliveries and the rows of
+//! deleted subscriptions, a few at a time (`sweep`).
 //!
 //! This crate does not know the content of messages. The [`SubscriptionOwner`] supplies it.
 

@@ -304,8 +304,8 @@ struct KeyConfirmation<'v> {
     action: String,
     back: String,
     key: String,
-    /// How many hours the old token stays valid after a rotation, and the maximum of that number.
-    /// `None` on the page that revokes the key.
+    /// The hours for which the old token stays valid after a rotation: the text in the form, and
+    /// the maximum. `None` on the page that revokes the key.
     grace: Option<(String, u64)>,
     messages: Vec<String>,
     is_kept: bool,

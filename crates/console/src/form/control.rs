@@ -510,9 +510,10 @@ impl FieldContext<'_> {
         })
     }
 
-    /// Returns the options of a control. The first option is empty if the control may stay without
-    /// a choice. Then come the selected values that `listed` does not contain, and the entries of
-    /// `listed`.
+    /// Returns the options of a control. The first option has no value: its label says that the
+    /// stored value stays, that no value is set, or that the member must choose. A required field
+    /// with a selected value lacks this option. Then come the selected values that `listed` does
+    /// not contain, and the entries of `listed`.
     fn options(
         &self,
         spec: &FieldSpec,

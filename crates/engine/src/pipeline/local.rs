@@ -25,7 +25,8 @@ pub struct LocalOutcome {
 pub struct LocalAnswer {
     operation: &'static str,
     body: SuccessBody,
-    /// The `ETag` of the answer, or `None` if the answer is not cached.
+    /// The `ETag` of the answer, which identifies the state of its data. `None` if the answer is
+    /// not cached.
     pub state: Option<HeaderValue>,
 }
 

@@ -38,7 +38,7 @@ store::statements! {
     MEMBERS_SINCE = "select id, doc, created_at, updated_at from member where organization_id = ?1
         and updated_at >= ?2
         order by updated_at, id limit ?3 offset ?4";
-    /// Number of members that changed at or after a time.
+    /// Counts the members that changed at the time `?2` or later.
     COUNT_MEMBERS_SINCE = "select count(*) from member where organization_id = ?1
         and updated_at >= ?2";
     /// Inserts an API key.

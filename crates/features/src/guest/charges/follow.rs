@@ -23,8 +23,9 @@ store::statements! {
         and c.notice_at is not null";
 }
 
-/// Adapts the charges of changed reservations, and of stays in changed properties. The changed
-/// records are already stored.
+/// Updates the charges of changed reservations, and of stays in changed properties. The due and
+/// release times of deposits follow the times of the stay, and a cancelled stay cancels its open
+/// charges. The changed records are already stored.
 pub(in crate::guest) fn follow_stays(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

@@ -159,7 +159,7 @@ impl<E: VariantArray + Serialize> JsonSchema for OneOf<E> {
     inline!(_, json_schema!({ "type": "string", "enum": E::VARIANTS }));
 }
 
-/// A required value that may be null.
+/// The value of a field that a record must have, but whose value may be null.
 pub(super) struct OrNull<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for OrNull<T> {
