@@ -127,7 +127,7 @@ fn empty(id: Uuid, caller: Arc<Identified>) -> Request {
     }
 }
 
-/// Formats a value for the path or the query.
+/// Formats an argument as the text of a path parameter or a query parameter.
 fn plain(value: &Value) -> String {
     value
         .as_str()

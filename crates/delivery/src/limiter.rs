@@ -97,7 +97,7 @@ struct LimiterInner {
 
 #[derive(Default)]
 struct Permits {
-    /// The use of the limit `MAX_IN_FLIGHT`, which applies to all deliveries together.
+    /// How many permits are in use under `MAX_IN_FLIGHT`, the limit of all deliveries together.
     all: LimitUse,
     /// The ids of the deliveries in flight, by subscription.
     in_flight: HashMap<Uuid, HashSet<Uuid>>,

@@ -59,7 +59,7 @@ const CONNECTIONS_PER_CORE: usize = 8;
 const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of connections to a replica.
 const CONNECTIONS_TO_A_REPLICA: usize = 64;
-/// Connections reserved for look-ups.
+/// Number of connections reserved for batched look-ups, such as those of callers by token.
 const LOOKUP_CONNECTIONS: usize = 1;
 /// Minimum number of connections: one for look-ups, and one for all other work.
 const MIN_CONNECTIONS: usize = LOOKUP_CONNECTIONS + 1;

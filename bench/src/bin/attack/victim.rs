@@ -92,7 +92,7 @@ impl Victim {
         })
     }
 
-    /// Returns the observations since the start of the attack.
+    /// Returns the times and results of the victim's requests since the start of the attack.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -15,7 +15,7 @@ const MAX_VALUE_BYTES: usize = 4_096;
 pub(super) struct OauthParameters(Vec<(String, String)>);
 
 impl OauthParameters {
-    /// Reads the parameters of a query.
+    /// Reads the parameters in the query string of a URL.
     pub(super) fn from_query(query: Option<&str>) -> Self {
         Self::of(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned())
     }

@@ -77,7 +77,7 @@ const KINDS: [RecordKind; 13] = [
     RecordKind::BackgroundCheckAccount,
 ];
 
-/// Returns the record kind that the query names.
+/// Returns the record kind in the query parameter `kind`; properties if the parameter is missing.
 fn kind_of(request: &ConsoleRequest) -> Result<RecordKind, ConsoleRefusal> {
     match request.query_parameter("kind") {
         None => Ok(RecordKind::Property),

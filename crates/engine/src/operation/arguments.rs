@@ -10,7 +10,7 @@ pub enum Arguments {
     Http {
         /// Parameters of the path.
         path: Vec<(String, String)>,
-        /// Parameters of the query, in order.
+        /// Parameters of the query string, in the order in which they were sent.
         query: Vec<(String, String)>,
         body: Value,
         /// Issues that were found while the body was parsed, before its validation.

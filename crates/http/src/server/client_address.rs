@@ -15,7 +15,7 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub struct TrustedProxies(Arc<[IpNet]>);
 
 impl TrustedProxies {
-    /// Creates a list of trusted ranges.
+    /// Trusts the proxies whose IP addresses are in `ranges`.
     #[must_use]
     pub fn new(ranges: &[IpNet]) -> Self {
         Self(ranges.into())

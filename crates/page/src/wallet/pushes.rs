@@ -24,7 +24,7 @@ use super::service::current;
 use features::guest::passes;
 use features::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 
-/// The service checks all registered passes for changes once in this time.
+/// Time between the starts of two checks of all registered passes for changes.
 const EVERY: Duration = Duration::from_secs(30);
 /// Maximum number of concurrent pushes.
 const MAX_CONCURRENT: usize = 16;
