@@ -32,8 +32,8 @@ async fn view(house: &House<'_>) -> Value {
     house.org.app.stay(&house.token, "").await.data()
 }
 
-/// Subscribes to an event. Returns the path of the subscription's deliveries, which [`fired`]
-/// counts.
+/// Subscribes to an event. Returns the REST path that lists the subscription's deliveries;
+/// [`fired`] counts them.
 async fn subscribe(house: &House<'_>, event: &str) -> String {
     let body = json!({ "event": event, "targetUrl": "https://hooks.invalid/" });
     let subscription = house.api.post("/webhook-subscriptions", body).await.data();

@@ -189,8 +189,8 @@ async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool
     )
 }
 
-/// Times, each with the key of the reason for which the service must show or hide the manual at
-/// that time.
+/// The times at which a test checks a manual. The second text of each pair is the key of the reason
+/// for which the service must show or hide the manual at that time.
 type Times<'m> = &'m [(&'m str, &'m str)];
 
 /// Checks a manual's visibility against a table. Each row has visibility rules of the manual,

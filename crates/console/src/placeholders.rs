@@ -78,7 +78,7 @@ impl Placeholders {
 /// The preview of a text with the values of a flat.
 pub struct FlatTextPreview {
     pub path: String,
-    /// The name of the flat that the member typed.
+    /// The name of a flat, as the member typed it.
     pub flat: String,
     /// The names of the flats that match the typed name. Empty unless there are several.
     pub choices: Vec<String>,

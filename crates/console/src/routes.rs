@@ -37,8 +37,8 @@ const BOUNDS: FormLimits = FormLimits {
     fields: 5_000,
 };
 
-/// Limits of a member's form with a file. The upload form sends the file itself. The form that
-/// starts the import sends the text of the file in a field.
+/// Limits of a member's form that contains a file. The upload form contains the file itself. The
+/// form that starts an import contains the file's text in a field.
 const WITH_FILE: FormLimits = FormLimits {
     bytes: 48 << 20,
     fields: 200,

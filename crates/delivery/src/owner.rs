@@ -42,7 +42,8 @@ pub struct Subscription {
     pub event: String,
 }
 
-/// The owner's decision whether a subscription may receive its event.
+/// The decision of a [`SubscriptionOwner`] whether a subscription may still receive the event that
+/// it is for.
 #[derive(Debug)]
 pub enum Eligibility {
     /// The subscription may receive its event. The list has the data for each of the subscription's

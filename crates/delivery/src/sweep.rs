@@ -44,8 +44,8 @@ store::statements! {
     DELETED = "select organization_id, id from webhook_subscription where deleted_at is not null
         and (organization_id, id) > (?1, ?2)
         order by organization_id, id limit ?3";
-    /// Deliveries of a subscription after a given delivery, without those that another transaction
-    /// has locked.
+    /// Selects deliveries of a deleted subscription, beginning after the delivery with the creation
+    /// time `?3` and the id `?4`. Skips deliveries that another transaction has locked.
     OF_DELETED = "select id, created_at from webhook_delivery
         where organization_id = ?1 and subscription_id = ?2 and (created_at, id) > (?3, ?4)
         order by created_at, id limit ?5 for update skip locked";

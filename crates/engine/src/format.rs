@@ -13,7 +13,7 @@ use crate::{currency, typed};
 
 /// A format that a schema can require of a text, such as `uuid`.
 pub struct Format {
-    /// The name in the schema.
+    /// The name of the format, as the keyword `format` of a schema states it.
     pub name: &'static str,
     /// Returns whether a text has the format.
     pub accepts: fn(&str) -> bool,

@@ -20,7 +20,7 @@ pub struct Files<'v> {
     /// A sentence that names the required documents that the guest has not uploaded.
     pub missing: Option<String>,
     pub places: Vec<UploadSlot>,
-    /// The address to which files are uploaded.
+    /// The address to which the upload forms send their files.
     pub action: String,
     /// The idempotency key of the forms, so that sending a form twice adds one file.
     pub key: Uuid,

@@ -128,8 +128,8 @@ async fn two_phones_name_different_guests(app: App) {
     assert_eq!(one.send(&[("g.0.firstName", "Rob")]).await, 303);
     assert_eq!(other.send(&[("remove", "1")]).await, 303);
     assert_eq!(names(&house, step).await, ["Rob", "Di"]);
-    // The first phone still shows Cy, whom the other phone removed. Its form changes only the
-    // guest whose name the person typed.
+    // The first phone still shows Cy, whom the other phone removed. The form of the first phone
+    // changes only the guest whose name the person typed on that phone.
     assert_eq!(one.send(&[("g.2.firstName", "Dina")]).await, 303);
     assert_eq!(names(&house, step).await, ["Rob", "Dina"]);
 }

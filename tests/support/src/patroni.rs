@@ -21,7 +21,7 @@ const NAMES: [&str; 2] = ["one", "two"];
 
 /// The two servers. They are stopped when this value is dropped or this process ends.
 pub struct PatroniPair {
-    /// A database URL with both servers.
+    /// A database URL with the host and port of both servers.
     pub database_url: String,
     members: [PatroniMember; 2],
     etcd: Child,

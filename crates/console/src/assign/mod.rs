@@ -122,7 +122,7 @@ pub enum AssignTarget {
 }
 
 impl AssignTarget {
-    /// Returns the word for this kind of target in the query of the console's addresses.
+    /// Returns the word that stands for this kind of target in the query of a console page's URL.
     const fn word(self) -> &'static str {
         match self {
             Self::Property => "properties",
@@ -625,8 +625,8 @@ fn part(target: AssignTarget, filter: &TargetFilter, from: usize, most: usize) -
     arguments
 }
 
-/// Returns all matching rows, sorted by name, of the assigned targets or of the portals. The
-/// console itself searches these two lists and divides them into pages. Returns `None` for the
+/// Searches a list in the console itself: the assigned targets, or all portals. Returns all
+/// matching rows, sorted by name, which the console then divides into pages. Returns `None` for the
 /// lists of all flats, all groups and all tags, because the operations that return these lists
 /// search and divide them.
 async fn search_rows(

@@ -1,5 +1,6 @@
-//! The ticks that the member has not saved yet. The rows are on several pages, so each form
-//! contains the ticks of all pages until the member saves them.
+//! The unsaved ticks in the list of targets that a resource can be assigned to. The list has
+//! several pages, so each form also contains the ticks of the other pages, until the member saves
+//! them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The permissions (rules: access#credentials, 4).
+//! The permissions that a credential can have (rules: access#credentials, 4).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};

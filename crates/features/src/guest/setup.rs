@@ -61,8 +61,8 @@ pub(super) struct GuestSetup {
     /// Whether any text has a placeholder. If so, each stay gets its own copy of the setup, with
     /// filled placeholders.
     has_placeholders: bool,
-    /// For the copy of a stay, whose placeholders are filled: the setup from which it was copied.
-    /// `None` for a setup that is not such a copy.
+    /// The setup from which this one was copied. Set only in a copy for one stay, whose
+    /// placeholders are filled; otherwise `None`.
     source: Option<Arc<Self>>,
 }
 
