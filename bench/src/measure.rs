@@ -307,8 +307,8 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Measures a response in two organizations that differ only in properties unrelated to the
-    /// response.
+    /// Measures a response that has the same number of items in a large and in a smaller
+    /// organization. A difference in time therefore comes from the size of the organization.
     async fn compare_equal_organizations(
         &self,
         what: &str,

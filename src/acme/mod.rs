@@ -208,7 +208,8 @@ impl CertificateRenewer {
             .is_none_or(|certificate| schedule::is_due(certificate, &self.settings.names, now))
     }
 
-    /// Stores the names and the validity of the certificate in use, for later checks.
+    /// Stores the names and the validity of the certificate that the service now uses. They decide
+    /// when the certificate is renewed, and at which level a failed order is logged.
     fn set_current(&self, certificate: CertificateFacts) {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(certificate);
     }

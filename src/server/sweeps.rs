@@ -21,8 +21,8 @@ use features::{events, guest, platform, translations};
 /// How often the sweeps run.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// One transaction of a sweep, at a given time. Returns whether the sweep needs another
-/// transaction.
+/// A function that runs one transaction of a sweep. Its timestamp is the current time. It returns
+/// whether the sweep needs another transaction.
 type Batch = fn(&mut Transaction<'_>, &Service, Timestamp) -> Result<bool>;
 
 /// The sweeps that work in batches, in the order in which they run. Each has a text: if the sweep

@@ -36,8 +36,9 @@ async fn text(api: &Api, source_table: &str, version: &str) -> Value {
         .clone()
 }
 
-/// Creates two texts for each of three source tables: the entry of the first text is as long as the
-/// field permits, and that of the second is longer.
+/// Creates two texts for each of three source tables. The English entry of the first text has
+/// `longest` characters, which the fields that show the text still accept. The French entry of the
+/// second text has one character more.
 async fn fitting_and_too_long(api: &Api, longest: usize) -> [[Value; 2]; 3] {
     let mut created = [const { [Value::Null, Value::Null] }; 3];
     for ([fits, long], source) in

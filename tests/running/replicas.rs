@@ -115,7 +115,8 @@ impl ReplicaPair {
             .any(|tag| tag["name"] == name)
     }
 
-    /// Reads until the replica has answered three times. Panics after 20 s.
+    /// Searches for `name` until the replica has answered three more requests. Every search must
+    /// find the name. Panics after 20 s.
     async fn until_replica_answers(&self, name: &str) {
         let (before, start) = (self.count("answered").await, Instant::now());
         while self.count("answered").await < before + 3 {

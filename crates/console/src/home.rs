@@ -63,7 +63,7 @@ const MOST: usize = 6;
 const SCAN_LIMIT: usize = 8;
 /// Maximum number of titles that the page checks for missing languages.
 const TITLES: usize = 500;
-/// Maximum number of languages in which the page checks the titles.
+/// Maximum number of languages other than English in which the page looks for missing titles.
 const LANGUAGES: usize = 4;
 
 #[derive(Template)]

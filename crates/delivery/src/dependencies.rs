@@ -16,7 +16,7 @@ pub struct Dependencies {
     /// The database with the deliveries.
     pub store: Store,
     pub clock: Clock,
-    /// The source of random numbers for jitter.
+    /// The generator of ids, whose random numbers also give the jitter of retries.
     pub ids: Ids,
     /// The guard that decides which targets are permitted.
     pub targets: Targets,

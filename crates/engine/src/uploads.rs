@@ -44,7 +44,7 @@ pub struct TakesFile {
     pub kinds: &'static str,
 }
 
-/// The number of first bytes from which the media type is detected.
+/// The number of bytes at the start of a file from which the file's media type is detected.
 pub const HEAD: usize = 64;
 
 /// An uploaded file, as it is stored.

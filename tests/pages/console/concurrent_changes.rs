@@ -206,7 +206,8 @@ async fn an_untouched_language_keeps_the_other_members_text(app: App) {
     mine.refused(&browser, 409).await;
     assert_eq!(stored("en").await.as_deref(), Some("Wi-Fi"));
     // After a new sign-in, the console shows the form again with the text that the member typed
-    // before. That form does not overwrite later changes of others either.
+    // before. Like the form before the sign-in, it does not overwrite a version that another member
+    // saved while it was open.
     let mine = opened(&browser, &path)
         .await
         .with("text.fr", "Gardé")

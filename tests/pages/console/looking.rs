@@ -7,8 +7,8 @@ use super::{Form, marta, page, plain, read};
 use test_support::house::House;
 use test_support::{ApiResponse, App, on_both};
 
-/// Returns the form that requests the preview, which a page shows in a frame. The form contains the
-/// values of `typed`, the form that the member filled in on the page.
+/// Returns the form on `page` that requests the preview in the frame of that page. Adds the values
+/// of `typed`, the form that the member filled in.
 fn preview_form(page: &str, typed: &Form) -> Form {
     let mut form = Form::of(page, "/preview");
     form.fields.push(("look".to_owned(), "1".to_owned()));

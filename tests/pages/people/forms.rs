@@ -106,8 +106,9 @@ async fn a_client_without_cookies_signs_in_by_the_form_alone(app: App) {
         }))
     };
     assert_eq!(post("", None).await.status, 403);
-    // An attacker's site may send the form with the attacker's own sign-in link. The service
-    // refuses a form from another site.
+    // An attacker's site could send the form with the attacker's own sign-in link, so that the
+    // victim would be signed in as the attacker. The service therefore refuses a form from another
+    // site.
     assert_eq!(
         post(&form, Some(("origin", "https://evil.example")))
             .await

@@ -33,7 +33,7 @@ const MOST_FOUND: usize = 20;
 /// Maximum number of names in one field that the console looks up per request.
 const MOST_NAMES: usize = 50;
 
-/// The id and the name of a row.
+/// A row that a reference field can refer to: its id and its name.
 pub type Row = (String, String);
 
 /// The rows that the reference fields of a form can refer to.
@@ -54,7 +54,7 @@ enum List {
     Long,
 }
 
-/// The search texts of a field.
+/// A member's search by name for a row that a reference field can refer to.
 pub struct NameSearch {
     /// The name that the member typed.
     pub text: String,

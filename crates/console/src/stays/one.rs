@@ -27,7 +27,7 @@ use features::words::{fill, own_name};
 /// Maximum number of messages that the page shows. No stay has more messages.
 const MESSAGES: usize = 200;
 
-/// A label and a value.
+/// A value that the page of a stay shows behind a label.
 struct LabelledValue {
     label: &'static str,
     value: String,

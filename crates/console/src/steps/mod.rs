@@ -238,8 +238,8 @@ struct StepList<'v> {
 }
 
 /// The steps in the order in which guests see them. If the member chose a portal, the list contains
-/// only the steps of that portal. If `is_automatic` is true, the portal sorts steps by type before
-/// position.
+/// only the steps of that portal, and that portal decides the order; otherwise the default portal
+/// does. `is_automatic` means that the deciding portal sorts steps by type before position.
 struct Ordered {
     rows: Vec<PositionedStep>,
     portals: Vec<PortalRow>,

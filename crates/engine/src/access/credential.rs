@@ -342,8 +342,8 @@ impl Identified {
 /// Two numbers that identify the state of an organization.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revisions {
-    /// The configuration revision. It changes with every write of the configuration, or of a record
-    /// that the configuration refers to.
+    /// The configuration revision. It changes with every write of the configuration, and of a
+    /// record that the configuration refers to.
     pub configuration: i64,
     /// The stream revision. It changes with every write of records that change often, such as
     /// reservations, or of data from guests. These writes do not change `configuration`.

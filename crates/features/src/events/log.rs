@@ -359,8 +359,8 @@ fn send_again(
         position = (last.get(1)?, last.get(0)?);
         for row in &rows {
             let Json(mut delivery): Json<Delivery> = row.get(2)?;
-            // The statements skip rows whose column `is_ping` is true. In some old rows of pings
-            // this column is false, so these pings are skipped here.
+            // `statement` selects no row whose column `is_ping` is true. In some old rows of pings
+            // this column is false, so the loop skips these pings here.
             let is_event = !delivery.reported.is_ping();
             if is_event && requeue(context, receiver, row.get(0)?, &mut delivery)? {
                 redelivered += 1;

@@ -350,8 +350,8 @@ fn prompt_language(portal: Option<&Portal>, texts: &Texts, language: &str) -> Te
     }
 }
 
-/// Returns the tiles of a portal. The tile for reporting issues is left out if the portal has
-/// issues switched off.
+/// Returns the tiles of a portal. Leaves out the tile for reporting issues if the portal accepts no
+/// reports of issues.
 fn offered_tiles(portal: &Portal) -> Vec<Tile> {
     let mut tiles = tiles(portal.excluded_quick_access_types.as_deref());
     tiles.retain(|tile| *tile != Tile::ReportAnIssue || issues::allows_issue_reports(portal));

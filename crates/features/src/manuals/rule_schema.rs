@@ -18,7 +18,7 @@ use crate::records::VerificationStatus;
 const MAX_ITEMS: usize = 100;
 
 impl RuleCategory {
-    /// Returns the description of the category.
+    /// Returns the description of this category of visibility rules.
     const fn description(self) -> &'static str {
         match self {
             Self::RelativeDate => {

@@ -39,7 +39,7 @@ store::statements! {
     /// the earliest first.
     DUE_WITHIN = "select doc from guest_charge where organization_id = ?1 and notice_at <= ?2
         order by notice_at, id limit ?3";
-    /// Selects the time of the next notice.
+    /// Selects the earliest time at which a notice about a charge is due.
     FIRST = "select c.notice_at from guest_charge c join organization o on o.id = c.organization_id
         where c.notice_at is not null and o.erased_at is null order by c.notice_at limit 1";
 }
