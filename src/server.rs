@@ -444,7 +444,8 @@ impl Server {
     pub async fn stop(self) {
         drop(self.stop);
         let all = async {
-            // An error means that the task has panicked. The panic is already in the log.
+            // The join of a task returns an error only if the task has panicked. The panic is
+            // already in the log.
             let _ = self.accepting.await;
             for task in self.background {
                 let _ = task.await;

@@ -355,7 +355,8 @@ async fn rules_decide_which_stays_get_a_step(app: App) {
     // default data except for the listed fields. The default guest is new and booked directly on 2
     // November, for four nights from 11 December.
     let years = json!({ "checkOut": "2029-12-15" });
-    // Half past midnight in Madrid, in winter and in summer. In UTC both are on the day before.
+    // Both times are half past midnight in Madrid, the first in winter time and the second in
+    // summer time. In UTC they are on the day before.
     let (late, late_in_summer) = (
         json!({ "bookedAt": "2026-11-01T23:30:00Z" }),
         json!({ "bookedAt": "2026-10-20T22:30:00Z" }),

@@ -315,7 +315,8 @@ impl<'a> StoredScene<'a> {
         }
     }
 
-    /// Sends all requests that read the documents of a table. Returns the responses.
+    /// Sends all requests that read the rows of `document`: a table, or `record` with a record
+    /// kind. Returns each path with its response.
     async fn read(&self, document: &str) -> Vec<(String, ApiResponse)> {
         let House {
             org,

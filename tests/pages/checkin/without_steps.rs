@@ -168,7 +168,8 @@ async fn saved_answers_outlive_a_cancellation(app: App) {
         ),
         (&json!("not_started"), &Value::Null)
     );
-    // The platform can still read the answers.
+    // The guest gets no steps for the cancelled stay, but the platform can still read the answers
+    // that the guest saved before.
     let submission = house.submission().await;
     assert_eq!(submission["steps"].as_array().unwrap().len(), 1);
     let step = &submission["steps"][0];

@@ -84,7 +84,8 @@ pub struct Control {
     /// the field.
     pub clear: Option<&'static str>,
     pub conflict: Option<Conflict>,
-    /// Set for Markdown fields: the address that renders the typed text, and the rendered HTML.
+    /// Set for Markdown fields: the address of the console that renders typed text as HTML, and the
+    /// HTML of the field's present text.
     pub rendered: Option<(String, String)>,
     pub words: &'static ConsoleWords,
 }

@@ -128,7 +128,7 @@ struct ReservedPart {
 
 #[derive(Clone, Copy)]
 enum Part {
-    /// This number of bytes of the memory budget, for one chunk of a body.
+    /// A part of the memory budget: this number of bytes of a chunk.
     Bytes(u64),
     /// A count of one towards the maximum number of unfinished request bodies.
     Body,

@@ -162,8 +162,8 @@ struct Success {
 
 impl Success {
     /// Creates a success from the answer of an operation. If code of this process has called the
-    /// operation, keeps the answer as a value if it has one. For a request through a surface,
-    /// writes the answer as JSON text.
+    /// operation, keeps an answer that is a value as that value. In all other cases, writes the
+    /// answer as JSON text.
     fn of(operation: &Operation, answer: Answer, head: &Head) -> Result<Self> {
         if let Some(value) = head.local(&answer) {
             return Ok(Self::value(operation.status, value));

@@ -24,7 +24,7 @@ pub struct RecordChange<'c> {
     pub property: Option<&'c Property>,
 }
 
-/// The events and the timer that follow from a change.
+/// The events that a change of a record fires, and the effect of the change on the record's timer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DerivedEvents {
     /// Events that fire immediately, without a delay by the timer, in the order in which they fire.

@@ -399,8 +399,8 @@ impl TextsOfGuest {
         Values::of(stay, &self.custom, &self.language, false)
     }
 
-    /// Finds the texts, among those that `fields` link, that the guest does not get because a
-    /// placeholder in the text has no value.
+    /// Returns those of the texts in `fields` that the guest does not get, because a placeholder in
+    /// the text has no value.
     fn hidden<const N: usize>(
         &self,
         values: &Values<'_>,

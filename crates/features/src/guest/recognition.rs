@@ -48,7 +48,8 @@ pub(super) struct RecognitionNeeds {
 }
 
 impl RecognitionNeeds {
-    /// Both facts: whether the guest stayed before, and whether the guest's identity is verified.
+    /// Looks up both facts: whether the guest stayed before, and whether the guest's identity is
+    /// verified.
     pub(super) const BOTH: Self = Self {
         stayed: true,
         verified: true,

@@ -21,8 +21,8 @@ pub struct SortKey {
     pub id: Uuid,
 }
 
-/// Returns whether two types are in the same group. The automatic order compares positions only
-/// within a group.
+/// Returns whether two types of steps are in the same group. The automatic order compares positions
+/// only within a group.
 #[must_use]
 pub const fn is_together(one: StepType, other: StepType) -> bool {
     one.order_group() == other.order_group()

@@ -35,8 +35,8 @@ const FEW: usize = 12;
 const BRIEF: usize = 60;
 /// Maximum number of questions that one notice describes.
 const MAX_DESCRIBED: usize = 30;
-/// Limits of a short description of a question: the number of characters of each text, and the
-/// number of options.
+/// Limits of a short description of a question: the number of characters of each text in it, and
+/// the number of options that it lists.
 const SHORT: (usize, usize) = (2 * BRIEF, 10);
 /// Limits of a complete description of a question: the number of characters of each text, and the
 /// number of options. The page shows this description to a member who has to choose between two
