@@ -28,8 +28,8 @@ const MAX_PER_ORGANIZATION: usize = 256;
 /// if that is fewer. A smaller number would cause more database queries. With a larger number,
 /// deliveries would wait longer.
 const BATCH: usize = 32;
-/// The longest wait from the first free permit until the dispatcher is woken, if fewer than `BATCH`
-/// permits become free.
+/// The longest time from the first free permit until the dispatcher is woken, if fewer than
+/// [`BATCH`] permits become free in that time.
 const LINGER: Duration = Duration::from_millis(1);
 
 /// A group of deliveries. The permits of each group are limited.

@@ -316,7 +316,8 @@ struct KeptChanges {
     /// The lowest cursor whose change is stored. If no change is stored, the next cursor that will
     /// be assigned.
     oldest: i64,
-    /// The last cursor that was assigned.
+    /// The highest cursor that a change of the organization has had, even if that change is
+    /// deleted.
     latest: i64,
 }
 

@@ -507,8 +507,8 @@ pub(crate) struct CheckedText {
     language: String,
     text: String,
     module: &'static dyn TextRules,
-    /// The fields that show the text. Fields of the resource whose operation writes the text are
-    /// left out.
+    /// The fields that show the text. If the operation of a resource writes the text, the fields of
+    /// that resource are left out, because that operation checks the text for them itself.
     uses: Vec<FieldUse>,
     is_change: bool,
 }

@@ -73,7 +73,7 @@ pub(super) struct ProgressTracker {
     /// When the client last took a part of a response.
     last_progress: LastEvent,
     /// The space that the last response has reserved in the outbound buffer. If other responses of
-    /// the same organization wait for space, the short timeout applies.
+    /// the same organization wait for space, the short progress timeout applies to this response.
     reserved_space: Mutex<Weak<OutboundReservation>>,
     /// Whether the connection has HTTP/2 streams. Each stream has a separate timeout, so the
     /// timeout of the connection is twice as long.
