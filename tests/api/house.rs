@@ -255,8 +255,8 @@ const READERS: [(&[&str], &[&str]); 3] = [
             "src/config.rs",
             "src/config/secrets.rs",
             "src/config/text.rs",
-            // `logging.rs` reads its environment variable before the settings are read. `export.rs`
-            // reads the host's name for the traces.
+            // `logging.rs` reads an environment variable before the settings are read. `export.rs`
+            // reads the name of the machine (`HOSTNAME`) for the traces.
             "crates/engine/src/logging.rs",
             "crates/engine/src/traces/export.rs",
         ],

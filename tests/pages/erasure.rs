@@ -75,8 +75,8 @@ async fn invent_row(app: &App, table: &str, id: Uuid) {
         column.as_str(),
         kind.to_lowercase().as_str(),
     ) {
-        // The row of a calendar event refers to a feed. The invented feed has the same id as the
-        // invented event.
+        // An event refers to its calendar feed by `feed_id`. The row that this function invents in
+        // `calendar_feed` therefore has the same `id` as the event's `feed_id`.
         ("organization_id" | "feed_id", _) => Sql::Uuid(id),
         ("id", _) if table == "calendar_feed" => Sql::Uuid(id),
         _ if *is_nullable => Sql::Null,

@@ -128,7 +128,7 @@ pub async fn fill(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Corrects the rows of organizations that have been due for at least `TIDY_INTERVAL`.
+/// Corrects the queue's rows of organizations whose due time was at least `TIDY_INTERVAL` ago.
 pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
     let now = dependencies.clock.now();
     let Ok(due_before) = now.checked_sub(TIDY_INTERVAL) else {

@@ -34,7 +34,7 @@ store::statements! {
         limit 1";
 }
 
-/// Rewrites every summary of an older version.
+/// Rewrites the stored summaries whose format is older than the one that this program writes.
 pub async fn rebuild(service: &Arc<Service>) -> Result<()> {
     for &summary in &service.app.summaries {
         let stored_version = service

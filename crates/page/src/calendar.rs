@@ -158,8 +158,8 @@ pub fn ics(event: &CalendarEvent<'_>) -> String {
     lines.iter().map(|line| folded(line)).collect()
 }
 
-/// Returns the rules of a zone for a period: the rule at the beginning of the period, and one rule
-/// for each clock change in the period.
+/// Returns the `VTIMEZONE` lines of a time zone for a period: the rule at the beginning of the
+/// period, and one rule for each clock change in the period.
 fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> Vec<String> {
     let time = |local: DateTime| zone.to_timestamp(local).unwrap_or(Timestamp::UNIX_EPOCH);
     let (from, until) = (time(starts), time(ends));

@@ -341,7 +341,7 @@ const FOR_MOST: &[DemoManual] = &[
     .assigned_to(WHOLE_FLATS),
 ];
 
-/// Manuals for some guests: in some flats, or with some stays.
+/// Manuals that only some guests get: in some flats, or in stays that meet the manual's rules.
 const FOR_SOME: &[DemoManual] = &[
     manual(
         GETTING_HERE,

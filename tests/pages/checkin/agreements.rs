@@ -8,7 +8,7 @@ use uuid::Uuid;
 use test_support::house::{House, id, with};
 use test_support::{App, on_both, reservation};
 
-/// An agreement step with a text in English and Spanish.
+/// An agreement step whose text, the rules of the house, is in English and Spanish.
 struct Rules {
     step: Uuid,
     text: Uuid,

@@ -35,8 +35,9 @@ pub struct RuleLayout {
     /// The name of the field with the list of names. Each of these names can have a rule in
     /// `field`.
     pub list: &'static str,
-    /// Returns a sentence that describes the rule for a name, such as which guests must fill in the
-    /// guest field `phone`.
+    /// Returns a sentence that describes one rule, such as which guests must fill in the guest
+    /// field `phone`. The arguments are the texts, their language, the name that the rule applies
+    /// to, and the rule.
     pub describe: fn(&ConsoleWords, &str, &str, &Map<String, Value>) -> String,
 }
 

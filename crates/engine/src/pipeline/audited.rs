@@ -48,8 +48,8 @@ impl Audited {
         })
     }
 
-    /// Reads the object before the change, for an operation that runs outside of an organization.
-    /// The operation's input names the organization that the operation creates or changes.
+    /// Does the same as [`Self::begin`] for an operation that runs outside of an organization. The
+    /// operation's input names the organization that the operation creates or changes.
     pub(super) fn begin_outside(
         self,
         system: &mut System<'_, '_>,

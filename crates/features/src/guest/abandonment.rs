@@ -33,7 +33,8 @@ const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_RECHECK_DELAY: Duration = Duration::from_secs(3_600);
 /// Maximum number of carts that one query returns.
 const BATCH_SIZE: i64 = 100;
-/// Maximum number of batches in one search. The limit keeps other writes from waiting for long.
+/// Maximum number of batches of carts in one search. The limit keeps other writes from waiting for
+/// long.
 const MAX_BATCHES: usize = 100;
 
 store::statements! {
@@ -42,7 +43,7 @@ store::statements! {
     DUE = "select c.organization_id, c.reservation_id from guest_cart c
         join organization o on o.id = c.organization_id
         where c.due_at <= ?1 and o.erased_at is null order by c.due_at limit ?2";
-    /// Selects those of the given stays whose carts are still due.
+    /// Selects those of the stays `?2` whose carts have a due time of `?3` or earlier.
     DUE_AMONG = "select reservation_id from guest_cart where organization_id = ?1
         and reservation_id = any(?2) and due_at <= ?3";
     /// Selects carts whose due time is after the timestamp `?1`, the latest first. With the latest

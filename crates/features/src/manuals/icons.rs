@@ -16,7 +16,7 @@ pub const SEARCH_COVER_ICONS: OperationName<CoverIcons> = OperationName::new("se
 /// icons.
 const CATALOGUE: &str = include_str!("../../../../data/icons.json");
 
-/// All names in alphabetical order. Names are lower case.
+/// The names of all icons, in alphabetical order and in lower case.
 static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let icons: BTreeMap<&'static str, Vec<&'static str>> =
         serde_json::from_str(CATALOGUE).unwrap_or_default();

@@ -64,7 +64,7 @@ store::statements! {
     COUNT = select!("count(*)",);
     /// Selects a page of records of a kind.
     PAGE = select!("id", " order by created_at, id limit ?9 offset ?10");
-    /// Counts the records with a status.
+    /// Counts the records of a kind with the status `?9`.
     COUNT_STANDING = select!("count(*)", " and status = ?9");
     /// Selects a page of records with a status.
     PAGE_STANDING = select!("id", " and status = ?9 order by created_at, id limit ?10 offset ?11");

@@ -71,8 +71,8 @@ impl Assignments {
         self.groups.entry(group).or_insert((self.added, portal));
     }
 
-    /// Records that a portal is assigned to a tag. If the tag has several portals, the first one
-    /// that was added stays.
+    /// Records that a portal is assigned to a tag. If the tag already has a portal, the tag keeps
+    /// it.
     pub fn add_tag(&mut self, tag: Uuid, portal: Uuid) {
         self.added += 1;
         self.tags.entry(tag).or_insert((self.added, portal));

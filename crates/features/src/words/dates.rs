@@ -328,7 +328,7 @@ impl DateFormats {
         self.written(written, || format!("{from} – {until}"))
     }
 
-    /// Writes an hour: `15:00`, `3:00 PM`.
+    /// Formats a time of day, such as `15:00` or `3:00 PM`.
     #[must_use]
     pub fn time(&self, time: Time) -> String {
         let written = |patterns: &Patterns| Some(patterns.time.format(&clock(time)?).to_string());

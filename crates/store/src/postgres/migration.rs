@@ -30,8 +30,8 @@ const NO_TIME_LIMITS: &str =
     "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
 /// Sets the longest wait for a table that other transactions use.
 const SHORT_LOCK_TIMEOUT: &str = "set lock_timeout = '300ms'";
-/// Delay before a migration step is repeated that failed because another transaction has a lock.
-/// After each further failure the delay doubles, up to [`MAX_DELAY`].
+/// Delay before a migration step is repeated, if it failed because another transaction holds a
+/// lock. After each further failure the delay doubles, up to [`MAX_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
