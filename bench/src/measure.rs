@@ -106,7 +106,8 @@ pub fn median_after_warm_up(rounds: &[f64]) -> f64 {
 pub struct Compared {
     /// The median of the measured values of the service.
     pub ours: f64,
-    /// The median of the measured values of the yardstick, such as a bare HTTP handler.
+    /// The median of the measured values of the yardstick, which is for example a bare HTTP
+    /// handler.
     pub yardstick: f64,
 }
 

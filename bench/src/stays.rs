@@ -41,7 +41,8 @@ const PAGE_TARGETS: (f64, f64) = (1.5, 3.0);
 /// those that the benchmark inserts without the service.
 const ORGANIZATION: Uuid = Uuid::from_u64_pair(0x4001, 0x8000_0000_0000_0001);
 const PATH: &str = "/api/v1/reservations";
-/// The schema for the rows of the bare inserts, inside the database of the service.
+/// The name of the PostgreSQL schema into which the benchmark inserts rows without the service. The
+/// schema is in the service's database.
 const BARE_SCHEMA: &str = "bare";
 
 /// The tables and indexes into which a stay is written, as the service's migrations create them.

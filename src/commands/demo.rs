@@ -29,7 +29,8 @@ use super::local::LocalCaller;
 use crate::config::ServeFlags;
 use crate::server::{self, Server};
 
-/// Listings of Barcelona's largest managers; see `data/README.md` for their source and licence.
+/// The flats that the five largest managers of short-term rentals in Barcelona list; see
+/// `data/README.md` for source and licence.
 const LISTINGS: &str = include_str!("../../data/barcelona.csv");
 /// Number of reservations in the demo. Their dates are around today.
 const RESERVATIONS: usize = 24;

@@ -78,8 +78,8 @@ pub struct FlatFilter {
     /// The name of a flat that the member typed.
     pub text: String,
     pub id: Option<Uuid>,
-    /// The flats that match the typed name, if there are several. Each has its name, and the
-    /// address of the list with this flat as filter.
+    /// The flats whose names match the typed name, if there are several. Each entry has the flat's
+    /// name, and the URL of the same list limited to this flat.
     pub choices: Vec<(String, String)>,
 }
 

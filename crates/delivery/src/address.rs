@@ -110,7 +110,8 @@ pub(super) fn destination(url: &Url) -> Result<Destination, &'static str> {
     }
 }
 
-/// Returns the host of a URL. All spellings of an address or name give the same text.
+/// Returns the host of a URL, which is an IP address or a host name. Different spellings of one IP
+/// address or of one host name give the same text.
 pub(super) fn host_of(url: &Url) -> Option<String> {
     Some(match url.host()? {
         Host::Ipv4(ip) => ip.to_string(),

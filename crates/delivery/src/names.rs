@@ -27,7 +27,7 @@ pub enum Names {
 }
 
 impl Names {
-    /// Creates an empty table.
+    /// Creates a source of IP addresses that is a table, with no host names in it.
     #[must_use]
     pub fn table() -> Self {
         Self::Table(Arc::default())

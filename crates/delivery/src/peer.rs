@@ -66,7 +66,8 @@ where
             let connection = connecting.await.map_err(Into::<BoxError>::into)?;
             let mut extensions = Extensions::new();
             connection.connected().get_extras(&mut extensions);
-            // A connection that does not report its address is refused as well.
+            // If the connector does not report the receiver's IP address for a connection, the
+            // connection is refused as well.
             let is_allowed = extensions
                 .get::<HttpInfo>()
                 .is_some_and(|info| targets.allows(info.remote_addr().ip()));

@@ -104,7 +104,8 @@ pub enum Fit {
     Parent(usize),
     /// A version for the default region of the requested language, in the same script.
     DefaultRegion,
-    /// A version in the same language and script, for another region.
+    /// A version in the requested language and script, for a region that is neither the requested
+    /// region nor the default region of the language.
     OtherRegion,
     /// A version in a related language that the reader can read, such as Bokmål for a reader of
     /// Nynorsk. The value says how well the version fits a request for that related language; the

@@ -1,5 +1,6 @@
-//! Removal of old rows, and correction of times that were written while the clock was ahead. The
-//! rows are listed across all organizations, and changed for one organization at a time.
+//! Removal of old rows, and correction of times that are too far in the future because the clock of
+//! a node was ahead when it wrote them. The rows are listed across all organizations, and changed
+//! for one organization at a time.
 
 use std::collections::BTreeMap;
 

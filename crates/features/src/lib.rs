@@ -1,4 +1,5 @@
-//! What operators configure, what platforms synchronize, and what guests see of it.
+//! The features of the service: the configuration of operators, the records that platforms
+//! synchronize, and the views of guests.
 //!
 //! Each module imports only modules that are listed before it here, which `tests/api/house.rs`
 //! checks: [`records`] and [`markdown`]; [`events`] and [`devices`]; [`translations`]; [`scopes`];

@@ -69,10 +69,10 @@ pub enum FormTargets {
 /// The sites that learn the URL of a page when a person follows a link on it.
 #[derive(Debug, Clone, Copy)]
 pub enum Referrer {
-    /// No site.
+    /// No site learns the URL.
     Nobody,
-    /// Only this service. Pages for members need this policy: the service checks the `Origin`
-    /// header of their forms, and with [`Self::Nobody`] browsers would send `Origin: null`.
+    /// Only this service learns the URL. With the policy of [`Self::Nobody`], browsers would send
+    /// `Origin: null` with a form. The service checks the origin of forms.
     ThisService,
 }
 

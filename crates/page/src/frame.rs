@@ -65,13 +65,15 @@ pub struct PageFrame<'v> {
     pub bar: Vec<ContactLink>,
     pub foot: Option<PageFoot<'v>>,
     pub is_preview: bool,
-    /// The form that sets the time of a preview; `None` on a page that is no preview.
+    /// The form with which staff choose the time for which a preview is rendered; `None` on a page
+    /// that is no preview.
     pub picker: Option<TimePicker>,
     /// Today's date at the flat, in ISO 8601 format; empty on a page that belongs to no stay.
     pub today: String,
 }
 
-/// The form that sets the time of a preview.
+/// The form in the preview of a guest page. Staff enter a time in it, and the preview then shows
+/// the page as a guest would see it at that time.
 pub struct TimePicker {
     pub action: String,
     /// The value of the query parameter `language`. The form sends this parameter again, so that

@@ -140,7 +140,8 @@ impl PageRequest {
         }
     }
 
-    /// Returns the base address of the web service for updates of wallet passes.
+    /// Returns the base URL of the web service from which phones fetch new versions of wallet
+    /// passes.
     #[must_use]
     pub fn passes_url(&self) -> String {
         format!(

@@ -44,8 +44,8 @@ impl From<Error> for WorkFailure {
     }
 }
 
-/// Wraps work so that its result and its error have no static type. A queue can then hold work of
-/// any type.
+/// Wraps the function of an operation so that its result and its error are type-erased values.
+/// Functions with different types can then wait in one queue.
 pub(crate) fn without_types<T: Send + 'static, E: WorkError>(work: impl Work<T, E>) -> AnyWork {
     Box::new(move |transaction| match work(transaction) {
         Ok(value) => Ok(Box::new(value)),
@@ -53,7 +53,8 @@ pub(crate) fn without_types<T: Send + 'static, E: WorkError>(work: impl Work<T, 
     })
 }
 
-/// Converts an outcome of type-erased work back to the result type and the error type of that work.
+/// Converts the type-erased result or error of an operation back to its Rust type. Another type
+/// than expected is a [`Error::Defect`].
 pub(crate) fn with_types<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
     let wrong_type = || {
         E::from(Error::Defect(

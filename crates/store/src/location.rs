@@ -54,8 +54,8 @@ impl Location {
     }
 }
 
-/// Formats the location for people: an absolute path, or the hosts and name of a database without
-/// user, password and options.
+/// Formats the location for messages to people. A SQLite database is shown by its absolute path. A
+/// PostgreSQL database is shown by its hosts and its name, without user, password and options.
 impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -150,7 +150,8 @@ impl<'a> MemberScene<'a> {
         Tokens::of(&self.exchange(&self.code(ask).await).await)
     }
 
-    /// Exchanges a refresh token as the organization's app.
+    /// Sends a refresh token with the client id of the organization's OAuth app. Returns the
+    /// response, which contains new tokens if the service accepts the refresh token.
     pub async fn refresh(&self, token: &str) -> ApiResponse {
         self.refresh_with(token, &[]).await
     }

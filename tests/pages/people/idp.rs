@@ -54,7 +54,7 @@ pub enum ResponseKind {
     Custom(u16, String),
     /// Sends a body above the service's size limit.
     Huge,
-    /// Redirects to another address.
+    /// Responds with a redirect to another URL.
     Redirect,
 }
 

@@ -85,8 +85,8 @@ fn required(document: &Value, name: &str) -> Result<Url, String> {
     optional(document, name)?.ok_or_else(|| format!("its metadata has no {name}"))
 }
 
-/// Reads the address in the entry `name` of the metadata. Returns `None` if the entry is absent,
-/// null or empty.
+/// Reads the URL in the field `name` of the provider's metadata. Returns `None` if the field is
+/// absent, null or empty.
 fn optional(document: &Value, name: &str) -> Result<Option<Url>, String> {
     match &document[name] {
         Value::Null => Ok(None),

@@ -25,7 +25,7 @@ pub struct SignInFrame<'f> {
     pub words: &'static SignInWords,
     /// The signed-in member, whose name the frame shows. `None` if the frame shows no name.
     pub signed_in: Option<&'f SignedIn>,
-    /// The address for signing out.
+    /// The URL to which the browser posts the form that signs the member out.
     pub sign_out: String,
     pub style: &'static str,
 }

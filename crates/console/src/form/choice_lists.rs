@@ -107,7 +107,8 @@ impl ChoiceLists {
         listed
     }
 
-    /// Returns the rows of a short list.
+    /// Returns all rows that the list operation `list` gives. Returns `None` if that list is too
+    /// long for the form to show.
     pub fn short(&self, list: &str) -> Option<&[Row]> {
         self.short.get(list).map(Vec::as_slice)
     }

@@ -31,7 +31,8 @@ pub type ObjectReader = fn(&mut Context<'_, '_>, &Value) -> Result<Option<Audite
 /// A function that returns the type, the id and the name of the object that an input refers to.
 pub type TargetReader = fn(&mut Context<'_, '_>, &Value) -> Result<Target>;
 
-/// The audit entry of an operation.
+/// Describes the audit entries that an operation writes: the affected object, and the fields of
+/// input and answer that an entry contains.
 #[derive(Clone, Copy)]
 pub struct Audits {
     pub(crate) what: WriteKind,

@@ -101,7 +101,8 @@ struct FeedClaim {
     state: FeedState,
     /// The time zone of the flat; `None` if the flat does not exist.
     zone: Option<TimeZone>,
-    /// The end of the lease.
+    /// The time at which the claim's lease on the feed ends. After that, another node may claim the
+    /// feed.
     until: Timestamp,
 }
 

@@ -60,7 +60,8 @@ pub use timer::restart_future_timers as bring_timers_forward;
 
 /// The wake signal for the dispatcher, which is sent when deliveries are due.
 pub const DELIVERIES: WakeSignal = WakeSignal("deliveries");
-/// The wake signal for the sweep, which is sent when a subscription was deleted.
+/// The wake signal for the sweep that removes deleted subscriptions and their deliveries. The
+/// signal is sent when a subscription was deleted.
 pub const DELETIONS: WakeSignal = WakeSignal("deletions");
 
 /// The registration of this module.

@@ -66,7 +66,8 @@ const STATED_FIELDS: [&str; 6] = [
     "includeInactive",
     "expiresAt",
 ];
-/// The number of days before check-in at which an invented guest booked.
+/// A preview without a reservation shows an invented stay. This is the number of days between the
+/// booking and the check-in of that stay.
 const BOOKED_AHEAD: i64 = 30;
 
 store::statements! {

@@ -236,9 +236,9 @@ impl<T: PartialEq> Patch<T> {
 /// The change of the cover in a request (rules: manuals#covers).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CoverChange {
-    /// The change of the image.
+    /// The request's change of the cover's image.
     pub image: Patch<CoverImage>,
-    /// The change of the icon's name.
+    /// The request's change of the name of the cover's icon.
     pub icon: Patch<String>,
 }
 

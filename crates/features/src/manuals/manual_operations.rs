@@ -58,7 +58,7 @@ struct OfProperty {
 /// Lists manuals by nickname.
 pub const LIST_PORTAL_MANUALS: OperationName<Vec<ManualRow>> =
     OperationName::new("listPortalManuals");
-/// Lists the manuals that reach a property.
+/// Lists the manuals that are assigned to a property directly, or through its group or tags.
 pub const LIST_PORTAL_MANUALS_BY_PROPERTY: OperationName<Vec<ManualRowOfProperty>> =
     OperationName::new("listPortalManualsByProperty");
 

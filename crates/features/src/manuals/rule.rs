@@ -213,13 +213,14 @@ pub struct Sources {
     pub excluded_booking_sources: Option<Vec<String>>,
 }
 
-/// The list of booking channels that applies: the included or the excluded channels.
+/// Selects one of the two lists of booking channels in [`Sources`]: the included or the excluded
+/// channels. The rule uses only this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceRuleType {
-    /// The included channels only.
+    /// Guests of the included channels see the manual, and no other guests.
     OnlySelected,
-    /// All channels except the excluded ones.
+    /// Guests of all channels see the manual, unless their channel is excluded.
     AllExceptSelected,
 }
 

@@ -97,7 +97,7 @@ pub(crate) enum Dependents {
 
 /// A field of a record that contains the id of another record.
 pub struct Reference {
-    /// The name of the field.
+    /// The name of the field that contains the other record's id.
     pub field: String,
     /// The kind of the record whose id the field contains.
     pub to: RecordKind,

@@ -30,7 +30,7 @@ pub(super) enum CellType {
     Boolean,
     Date,
     Timestamp,
-    /// One of the texts that the schema lists.
+    /// One of these texts. They are the values that the JSON Schema of the field permits.
     Choice(Vec<String>),
     /// The id of a record of this kind.
     Reference(RecordKind),

@@ -43,7 +43,8 @@ struct TranslationResponse {
     translated_text: String,
 }
 
-/// The cause of a failed translation, for the log. It contains neither the text nor the key.
+/// The cause of a failed translation, for the log. It contains neither the guest-facing text nor
+/// the key for the provider's API.
 #[derive(Debug)]
 pub(super) struct TranslationFailure {
     /// The status of the response; `None` if there was no response.

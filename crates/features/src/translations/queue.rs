@@ -284,8 +284,9 @@ fn claim_one(
     }))
 }
 
-/// Corrects the times of jobs that were written while the clock was ahead: due times and ends of
-/// leases that are too far in the future. Returns whether more of these jobs may remain.
+/// Corrects due times and ends of leases that are later than the longest retry pause allows. A node
+/// writes such a time to a job while its clock is ahead. Returns whether more of these jobs may
+/// remain.
 pub fn bring_forward(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let latest = now
         .checked_add(retry::MAX_RETRY_PAUSE)

@@ -32,7 +32,7 @@ impl ManagedCertificate {
         answers.insert(name, Arc::new(certificate));
     }
 
-    /// Removes the answers to all challenges.
+    /// Removes the certificates with which the server answers ACME challenges, for all host names.
     pub(super) fn forget_answers(&self) {
         let mut answers = self.answers.write().unwrap_or_else(PoisonError::into_inner);
         answers.clear();

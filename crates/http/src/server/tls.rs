@@ -223,7 +223,7 @@ async fn close_after_reading(mut socket: Socket) -> io::Result<()> {
 /// The host names and the validity of a certificate.
 #[derive(Debug, Clone)]
 pub struct CertificateFacts {
-    /// The host names and addresses that the certificate is valid for.
+    /// The host names and IP addresses for which the certificate is valid.
     pub names: Vec<String>,
     /// When the certificate begins to be valid.
     pub not_before: Timestamp,

@@ -366,7 +366,8 @@ pub(super) fn with_challenge(
     response
 }
 
-/// Returns an error in the envelope.
+/// Returns the response for an error: the HTTP status of the error, and a JSON body with the error
+/// and the request's id.
 #[must_use]
 pub fn refuse(error: &Error, id: Uuid) -> Response {
     let mut response = json(error.kind().status(), error_body(error, id));

@@ -42,7 +42,8 @@ pub(super) struct QueuedWrite {
     requested_at: Instant,
     /// The caller's deadline.
     until: Instant,
-    /// Whether the limit of the write is longer than that of ordinary work.
+    /// Whether the time limit of the write is longer than [`WORK_LIMIT`], the limit of ordinary
+    /// writes.
     is_long: bool,
 }
 

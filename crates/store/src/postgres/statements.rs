@@ -61,8 +61,8 @@ impl ReadyStatement {
     }
 }
 
-/// Identifies a statement by its address. Statements are statics, and hashing an address is cheaper
-/// than hashing a text at every use.
+/// Identifies a statement by its memory address. Statements are statics, and hashing an address is
+/// cheaper than hashing the SQL text at every use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     One(usize),

@@ -91,8 +91,8 @@ struct QuestionsPage<'v> {
     /// Descriptions of the questions that other members changed, and the address of the page with
     /// the stored questions.
     theirs: Option<(Vec<String>, String)>,
-    /// The address of the page that shows a text in all languages, without the id of the text at
-    /// its end. `None` if the member may not open that page.
+    /// The URL of the page that shows one text in all languages, without the text's id, which is
+    /// the last part of that URL. `None` if the member may not open the page.
     languages: Option<String>,
     may_change: bool,
 }

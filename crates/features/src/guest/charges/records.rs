@@ -77,7 +77,8 @@ pub(super) fn save(context: &mut Context<'_, '_>, charges: &[StoredCharge]) -> R
     context.execute_many(&PUT_CHARGE, rows).map(drop)
 }
 
-/// Records a notice about a charge in the list of guests' changes.
+/// Adds a change to the organization's list of changes by guests, which the platform reads. The
+/// change says that a charge is due, or that a deposit is to be released.
 pub(super) fn record_notice(
     context: &mut Context<'_, '_>,
     notice: ChargeNoticeKind,

@@ -77,7 +77,8 @@ store::statements! {
     /// organization and key.
     QUEUED_KEYS = "select organization_id, key from file_removal
         where (organization_id, key) > (?1, ?2) order by organization_id, key limit ?3";
-    /// Removes a key from the queue, because its bytes are deleted.
+    /// Removes the storage key of a file from the queue `file_removal`, after the file's bytes were
+    /// deleted from the storage.
     DEQUEUE = "delete from file_removal where organization_id = ?1 and key = ?2";
     /// Selects those of the given storage keys that belong to a file of an organization that is not
     /// erased.

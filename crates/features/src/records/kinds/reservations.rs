@@ -156,10 +156,10 @@ pub enum ReservationStatus {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum VerificationStatus {
-    /// The guest's identity is not verified, and no verification is in progress.
+    /// Nobody has started to verify the guest's identity.
     #[default]
     Unverified,
-    /// The verification of the guest's identity is in progress.
+    /// The verification of the guest's identity has started and has no result yet.
     Pending,
     /// The verification shows that the guest is the person whom they claim to be.
     Verified,
