@@ -67,8 +67,8 @@ const BATCHES: usize = 5;
 /// A timeout that is longer than the creation of the backlog takes. Until the backlog exists, the
 /// receivers do not respond, and no attempt may fail.
 const LONG_TIMEOUT: &str = "--webhook-timeout=10m";
-/// The minimum rate of the first tenth of the backlog, as a fraction of the rate of the last tenth.
-/// During the first tenth, most of the backlog still exists.
+/// The minimum rate at which the first tenth of the backlog is delivered, as a fraction of the rate
+/// of the last tenth. During the first tenth, most of the backlog still exists.
 const FIRST_TENTH_TARGET: f64 = 0.8;
 /// The maximum resident memory of a service with a backlog, in MiB.
 const BACKLOG_MEMORY_TARGET: f64 = 150.0;

@@ -57,7 +57,7 @@ async fn half_a_request(app: &App, token: &str) -> TcpStream {
             {token}\r\ncontent-length: 17\r\n\r\n{{\"name\":"
     );
     let mut stream = connect(app, head.as_bytes()).await;
-    // The wait gives the server time to read the first half.
+    // The wait gives the server time to read the head and the first half of the body.
     assert!(timeout(IDLE_TIMEOUT, stream.read_u8()).await.is_err());
     stream
 }

@@ -255,7 +255,8 @@ pub fn member(email: &str) -> Value {
     })
 }
 
-/// Creates a member with the address `ada@example.com` and all permissions.
+/// Creates a member with the mail address `ada@example.com` and all permissions. Returns the
+/// member's id.
 pub async fn ada(org: &Org<'_>) -> Uuid {
     let id = new_id();
     org.put(&format!("/members/{id}"), member("ada@example.com"))
