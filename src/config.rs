@@ -77,7 +77,7 @@ pub enum ServeCommand {
 /// Flags of `vestibule migrate`.
 #[derive(Debug, Clone, Args)]
 pub struct MigrateFlags {
-    /// The database.
+    /// The flags that select the database.
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// Distribute the organizations of a PostgreSQL database over the servers that its extension
@@ -89,7 +89,7 @@ pub struct MigrateFlags {
 /// Flags of `vestibule setup-link`.
 #[derive(Debug, Clone, Args)]
 pub struct SetupLinkFlags {
-    /// The database.
+    /// The flags that select the database.
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// The address at which browsers reach the service.
@@ -107,7 +107,7 @@ pub enum OrganizationCommand {
 /// Flags of `vestibule organization create`.
 #[derive(Debug, Clone, Args)]
 pub struct CreateOrganizationFlags {
-    /// The database.
+    /// The flags that select the database.
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// The address at which browsers reach the service.
@@ -143,7 +143,7 @@ pub enum MemberCommand {
 /// Flags of `vestibule member invite`.
 #[derive(Debug, Clone, Args)]
 pub struct InviteMemberFlags {
-    /// The database.
+    /// The flags that select the database.
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// The address at which browsers reach the service.
@@ -305,7 +305,7 @@ impl ServeCommand {
 /// Flags of `vestibule import`.
 #[derive(Debug, Clone, Args)]
 pub struct ImportFlags {
-    /// The database.
+    /// The flags that select the database.
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// Id of the organization to which the records are added.
@@ -350,7 +350,7 @@ pub struct ImportFlags {
 /// Flags of `vestibule backup`.
 #[derive(Debug, Clone, Args)]
 pub struct BackupFlags {
-    /// The database.
+    /// The flags that select the database.
     #[command(flatten)]
     pub database: DatabaseFlags,
     /// Storage of the files that guests sent: `file:///…` or `s3://…`, the same value as for

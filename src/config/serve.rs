@@ -47,7 +47,7 @@ pub struct ServeFlags {
         hide_env_values = true
     )]
     pub replica_url: Vec<String>,
-    /// The certificate.
+    /// The flags of the TLS certificate.
     #[command(flatten)]
     pub tls: TlsFlags,
     /// The address that guests and webhook receivers see [default: the first

@@ -228,13 +228,14 @@ fn connector_url(raw: &str, example: &str) -> Result<Url, String> {
     url.ok_or_else(|| format!("{text:?} is not an address such as {example}"))
 }
 
-/// Returns a URL with its scheme and host in lower case. The rest does not change.
+/// Returns a URL with its scheme and its host in lower case. The other parts of the URL do not
+/// change.
 fn with_lower_origin(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    // A user name and a password before the host do not change.
+    // A user name and a password before the host keep their case.
     let (user_info, host) = authority.split_at(authority.rfind('@').unwrap_or_default());
     let (scheme, host) = (scheme.to_ascii_lowercase(), host.to_ascii_lowercase());
     format!("{scheme}://{user_info}{host}{path}")

@@ -247,7 +247,8 @@ struct CalendarPage<'v> {
     ambiguous: &'static str,
     last: Option<FormattedTime>,
     tried: Option<FormattedTime>,
-    /// The entries that wait for the member's decision. `None` if the member may not read them.
+    /// The entries of the calendar that wait until a member decides whether they are bookings.
+    /// `None` if the member may not read them.
     held: Option<Vec<HeldRow>>,
     may_decide: bool,
     may_refresh: bool,

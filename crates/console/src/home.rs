@@ -96,8 +96,8 @@ struct ConsoleHome<'v> {
     backups: Vec<String>,
 }
 
-/// Returns sentences about the last backup. Returns none if the member lacks the permission, or if
-/// the database is PostgreSQL.
+/// Returns sentences about the last backup. Returns no sentences if the member may not manage the
+/// organization, or if the database is PostgreSQL.
 async fn backups(request: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal> {
     // `vestibule backup` records its backups in a file. Only a server with a SQLite database has
     // that file.

@@ -19,7 +19,7 @@ pub struct StepMark {
 }
 
 impl StepMark {
-    /// Returns the mark of a step in its current state.
+    /// Returns the icon and the text for the current state of a step.
     #[must_use]
     pub fn of(page_stay: &PageStay, step: &StepView) -> Self {
         let words = &page_stay.texts.precheckin;

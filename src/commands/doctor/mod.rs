@@ -44,7 +44,8 @@ pub async fn doctor(flags: &ServeFlags) -> Result<(), String> {
     }
 }
 
-/// Compares the clock of this machine with other clocks.
+/// Compares the clock of this machine with the clocks of the database and of the server at the
+/// public address, as far as their times are known.
 fn check_clock(now: Timestamp, others: &[(&str, Option<Timestamp>)], report: &mut DoctorReport) {
     const CLOCK: &str = "clock";
     let mut compared = Vec::new();

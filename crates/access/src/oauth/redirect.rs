@@ -77,10 +77,10 @@ pub(super) fn host(uri: &str) -> String {
     }
 }
 
-/// Returns whether a redirect address leads to a program on the browser's machine.
+/// Returns whether a redirect URI leads to a program on the browser's machine.
 pub(super) fn is_local(uri: &str) -> bool {
-    // Redirect addresses have been validated. So an http address is a loopback address. Any scheme
-    // other than http and https starts an app on the browser's machine.
+    // Validation permits http only for a loopback host. Any scheme other than http and https starts
+    // an app on the browser's machine.
     Url::parse(uri).is_ok_and(|url| url.scheme() != "https")
 }
 

@@ -137,8 +137,8 @@ pub(super) fn ways(visit: &SignInRequest, has_provider: bool) -> Response {
 struct SignedInPage<'p> {
     frame: SignInFrame<'p>,
     person: SignedInPerson<'p>,
-    /// The return path of the request, as the address of a link that continues there. `None` if the
-    /// request had no return path.
+    /// The URL of the page to which the member wanted to go before the sign-in. The page shows a
+    /// link to it. `None` if the request had no return path.
     go_on: Option<String>,
     sign_out: String,
     form: String,

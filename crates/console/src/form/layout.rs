@@ -27,8 +27,8 @@ pub struct Layout {
     pub rules: &'static [RuleLayout],
 }
 
-/// The layout of a field that contains rules for the names in another field. For example,
-/// `guestFieldRules` has one rule for each guest field in `requiredGuestFields`.
+/// The layout of a field that contains rules about other fields. For example, `guestFieldRules` has
+/// at most one rule for each guest field that a step requires.
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,
@@ -78,8 +78,8 @@ impl Layout {
         sections
     }
 
-    /// Returns the layout of a field whose value has one rule for each name, such as the field with
-    /// one rule for each guest field. Returns `None` for any other field.
+    /// Returns the layout of a field that contains rules about other fields, such as
+    /// `guestFieldRules`. Returns `None` if the field contains no such rules.
     pub fn rules_in(&self, field: &str) -> Option<&'static RuleLayout> {
         self.rules.iter().find(|rules| rules.field == field)
     }

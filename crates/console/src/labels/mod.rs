@@ -243,8 +243,8 @@ mod tests {
         assert!(lacking.is_empty(), "{lacking:?}");
     }
 
-    /// The audit log shows the statuses of stays and tasks. `in_progress` has the label of the
-    /// pre-check-in's status.
+    /// The audit log shows the statuses of stays and tasks. The test omits the status
+    /// `in_progress`, because its label is that of the pre-check-in status with the same name.
     #[test]
     fn every_status_in_the_audit_log_has_a_spanish_and_french_label() {
         for status in ["open", "completed", "confirmed", "tentative", "cancelled"] {

@@ -173,8 +173,8 @@ pub fn merged(
     order.iter().filter_map(|key| one(key)).collect()
 }
 
-/// Adds the keys that only `other` contains to `order`. Each key is inserted after the key that
-/// precedes it in `other`.
+/// Inserts into `order` each key of `other` that `order` lacks. A key is inserted after the key
+/// that precedes it in `other`.
 fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
     for (place, key) in other.iter().enumerate() {
         if !order.contains(key) {
