@@ -180,7 +180,7 @@ impl Issue {
         )
     }
 
-    /// Creates an issue at a path.
+    /// Creates an issue about the field at `path` in the request's body.
     pub fn at(path: Vec<PathSegment>, reason: impl Into<Reason>) -> Self {
         Self {
             path,

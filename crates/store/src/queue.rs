@@ -297,7 +297,7 @@ mod tests {
         Some(Uuid::from_u128(number))
     }
 
-    /// Returns the next work, whatever its duration.
+    /// Takes the next item of work from the queue, however long the last item of its share took.
     fn now<W>(queue: &Queue<W>) -> Option<(Share, W)> {
         queue.pop_if_brief(Duration::MAX)
     }

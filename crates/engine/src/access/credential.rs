@@ -159,7 +159,7 @@ impl Credential {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Owner {
     pub organization: Uuid,
-    /// The identity of the caller in that organization.
+    /// The API key, app or other credential by which the caller is known in `organization`.
     pub credential: Credential,
 }
 

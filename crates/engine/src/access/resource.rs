@@ -13,9 +13,9 @@ use strum::{AsRefStr, VariantArray};
 pub enum Resource {
     /// The REST interface.
     Api,
-    /// The tool interface, with every URL below it.
+    /// The tool interface at `/mcp`, and every path below it.
     Mcp,
-    /// The tools that only read, at a separate URL.
+    /// The tool interface at `/mcp/read-only`, which has only the tools that read.
     McpReadOnly,
 }
 

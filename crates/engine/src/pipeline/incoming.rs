@@ -280,7 +280,8 @@ impl Drop for ReservedPart {
         let (usage, amount) = state.usage_of(self.part);
         usage.release(self.sender, amount);
         drop(state);
-        // No body waits for another body to end.
+        // Only chunks wait for space. A new body is refused at once if too many bodies are
+        // unfinished, so the end of a body wakes nobody.
         if matches!(self.part, Part::Bytes(_)) {
             self.incoming.freed.notify_waiters();
         }

@@ -55,7 +55,8 @@ pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<A
         .map(Some)
 }
 
-/// Describes the instruction with the id in `input`, with the data that the platform sent.
+/// Describes, for the audit log, the instruction whose id is in `input`. The fields of the
+/// description are those that the platform sent for the instruction.
 pub(super) fn instruction(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -300,8 +300,8 @@ fn list_of_property(
         .collect())
 }
 
-/// Returns the issues that the fields of a new manual have beyond their schemas. `wrong` has the
-/// names of the fields that already have an issue.
+/// Returns the issues of a new manual that the JSON Schemas of its fields cannot detect. `wrong`
+/// has the names of the fields that already have an issue.
 fn rules_of_new(fields: ManualFields, wrong: &[&str]) -> Findings {
     let (mut sent, mut merged) = (Vec::new(), Vec::new());
     value_or_default(fields.rules(&[]), &mut sent);

@@ -47,7 +47,7 @@ pub(crate) fn named_portal(context: &mut Context<'_, '_>, input: &Value) -> Resu
     Ok(Target::new("portal", id, name))
 }
 
-/// Describes a branding.
+/// Describes, for the audit log, the branding whose id is in `input`.
 pub(super) fn branding(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -198,8 +198,8 @@ struct ListQuery {
 }
 
 impl ListQuery {
-    /// Builds the parameters of a list's statements. All lists begin with the parameters for status
-    /// and name; `others` follow.
+    /// Builds the parameters of the two statements of a list. The first parameters of every such
+    /// statement are the kind, the status and the name. The parameters in `others` follow them.
     fn new(
         (count, page): (&'static Statement, &'static Statement),
         kind: RecordKind,

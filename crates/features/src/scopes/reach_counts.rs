@@ -1,5 +1,7 @@
-//! The operation `countReachedProperties`, which counts the properties that steps, manuals and
-//! portals reach. Each property is counted once, even if several assignments cover it.
+//! The operation `countReachedProperties`. For a step or manual, it counts the properties to which
+//! that entity is assigned, directly or by a group, a tag or a portal. For a portal, it counts the
+//! properties that the portal serves. Each property is counted once, even if several assignments
+//! cover it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +19,8 @@ use uuid::Uuid;
 
 use super::{EntityType, Target, TargetKind, serving, targets_of};
 
-/// Counts the properties that steps, manuals or portals reach.
+/// Counts the properties of each given entity: those to which a step or manual is assigned, or
+/// those that a portal serves.
 pub const COUNT_REACHED_PROPERTIES: OperationName<Vec<Reached>> =
     OperationName::new("countReachedProperties");
 

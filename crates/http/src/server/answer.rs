@@ -83,7 +83,7 @@ pub(super) struct ProgressTracker {
 /// The progress timeouts: how long a response may wait while its client reads none of it.
 #[derive(Clone)]
 pub(super) struct ProgressLimits {
-    /// The timeout in every situation except those that the comment of `short` lists.
+    /// The timeout outside of the three situations in which `short` applies.
     pub usual: Duration,
     /// The timeout while a connection waits for a slot, while a response of the same organization
     /// waits for space in the outbound buffer, and during shutdown.

@@ -22,7 +22,7 @@ pub type Gate = fn(Arc<Service>, HostRequest) -> BoxFuture<'static, Result<GateD
 pub struct HostRequest {
     /// The host without its port, in lower case, without a dot at its end.
     pub host: String,
-    /// The path as it was sent.
+    /// The URL path of the request, as the client sent it.
     pub path: String,
 }
 
@@ -110,8 +110,8 @@ mod tests {
             let request = request.body(Body::empty()).unwrap();
             assert_eq!(host(&request).as_deref(), expected, "{header}");
         }
-        // An HTTP/2 request has its host in the request's address. This host takes precedence over
-        // the header `Host`.
+        // The URL of an HTTP/2 request contains the host. That host takes precedence over the
+        // header `Host`.
         let request = Request::get("https://A.example/x").header(HOST, "b.example");
         let request = request.body(Body::empty()).unwrap();
         assert_eq!(host(&request).as_deref(), Some("a.example"));

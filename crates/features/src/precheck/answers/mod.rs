@@ -36,7 +36,7 @@ pub struct AnswerContext<'g> {
     pub choices: &'g [DepositChoice],
 }
 
-/// The data that decides whether a guest has completed a step.
+/// The data that decides whether a guest has completed one step of the pre-check-in.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GuestInput<'h> {
     /// The answers that the guest saved in the step; `None` if the guest has saved none.

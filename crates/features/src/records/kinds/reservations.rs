@@ -156,7 +156,7 @@ pub enum ReservationStatus {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum VerificationStatus {
-    /// Nobody has started to verify the guest's identity.
+    /// The guest's identity is not verified, and no verification is in progress.
     #[default]
     Unverified,
     /// The verification of the guest's identity has started and has no result yet.

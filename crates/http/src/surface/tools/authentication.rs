@@ -189,7 +189,7 @@ pub(super) async fn admit(
     );
     let body_result = read_message(request).await;
     if started.elapsed() >= AUTHENTICATION_LIFETIME {
-        // A revocation that happened while the body arrived must take effect.
+        // If the token was revoked while the body arrived, the caller must be refused.
         identified = match pipeline::at_tools(service, &headers, resource).await {
             Ok(identified) => identified,
             Err(error) => return refuse_with_challenge(error).await,
