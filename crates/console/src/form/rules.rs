@@ -76,7 +76,8 @@ pub fn faults(
     faults
 }
 
-/// Replaces the name of a rule in the path of an issue by the number of the rule's row, because the
+/// Changes the path of an issue about a rule. The path names the rule by its key, such as the guest
+/// field `phone`. The result has the number of the rule's row in the form instead, because the
 /// names of the form fields contain that number.
 pub fn in_row(path: &[String], specs: &[FieldSpec], fields: &ConsoleFields) -> Vec<String> {
     let [field, name, rest @ ..] = path else {

@@ -281,7 +281,7 @@ impl Drop for ReservedPart {
         usage.release(self.sender, amount);
         drop(state);
         // Only chunks wait for space. A new body is refused at once if too many bodies are
-        // unfinished, so the end of a body wakes nobody.
+        // unfinished, so the end of a body needs no notification.
         if matches!(self.part, Part::Bytes(_)) {
             self.incoming.freed.notify_waiters();
         }

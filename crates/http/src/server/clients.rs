@@ -1,5 +1,6 @@
-//! Counts the requests in progress of clients behind trusted proxies. A connection from a proxy has
-//! requests of many clients, so the limit of connections per address cannot apply to these clients.
+//! Counts the requests in progress of each client behind a trusted proxy, by the client's IP
+//! address. A connection from a proxy has requests of many clients, so the limit of connections per
+//! IP address cannot apply to these clients.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
