@@ -1,6 +1,7 @@
 //! `vestibule import`: imports sync records from an NDJSON file in batches, with a progress bar.
 //!
-//! Each batch is a request to the operation `sync` (`features::platform`). `super::table` imports CSV.
+//! Each batch is a request to the operation `sync` (`features::platform`). `super::table` imports
+//! CSV.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The modules of `crates/features`, from the lowest layer to the highest. Modules of the same layer
-/// may not import each other.
+/// The modules of `crates/features`, from the lowest layer to the highest. Modules of the same
+/// layer may not import each other.
 const FEATURES: [&[&str]; 12] = [
     &["records", "markdown"],
     &["events", "devices"],

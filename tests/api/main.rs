@@ -1,5 +1,5 @@
-//! Tests of the interfaces: REST, tools, platform and guest. Each test starts the real server and calls
-//! it over HTTP. Most tests do so twice, on SQLite and on PostgreSQL.
+//! Tests of the interfaces: REST, tools, platform and guest. Each test starts the real server and
+//! calls it over HTTP. Most tests do so twice, on SQLite and on PostgreSQL.
 
 mod bounds;
 mod brandings;

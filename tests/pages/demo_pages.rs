@@ -92,9 +92,9 @@ async fn html_of_the_demo_is_recorded() {
         }
         let html = without_ids(html);
         let digest = Sha256::digest(&html);
-        let short: String = digest[..6].iter().fold(String::new(), |text, byte| {
-            text + &format!("{byte:02x}")
-        });
+        let short: String = digest[..6]
+            .iter()
+            .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         let (status, size) = (response.status, html.len());
         writeln!(lines, "{name}: {status}, {size} bytes, {short}").unwrap();
         std::fs::write(folder.join(name.replace('/', "_")), html).unwrap();

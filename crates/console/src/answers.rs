@@ -9,10 +9,10 @@ use super::labels;
 use super::request::ConsoleRequest;
 use features::words::{fill, in_language};
 
-/// Limits that keep a console page with a guest's answers short. `MOST` is the maximum number of
-/// answer lines. `LONGEST` is the maximum number of characters of an answer.
-const MOST: usize = 200;
-const LONGEST: usize = 2_000;
+/// Limits that keep a console page with a guest's answers short. `MAX_ANSWERS` is the maximum
+/// number of answer lines. `MAX_ANSWER_LENGTH` is the maximum number of characters of an answer.
+const MAX_ANSWERS: usize = 200;
+const MAX_ANSWER_LENGTH: usize = 2_000;
 const LIST_WAIVERS: &str = "listDamageWaivers";
 /// Maximum depth at which the parts of an answer get lines of their own. A deeper part is one line
 /// with its JSON text.
@@ -76,13 +76,13 @@ pub fn answer_lines(
             given.value.clone_from(name);
         }
     }
-    let is_cut = given.len() > MOST
+    let is_cut = given.len() > MAX_ANSWERS
         || given
             .iter()
-            .any(|given| given.value.chars().count() > LONGEST);
-    given.truncate(MOST);
+            .any(|given| given.value.chars().count() > MAX_ANSWER_LENGTH);
+    given.truncate(MAX_ANSWERS);
     for given in &mut given {
-        given.value = given.value.chars().take(LONGEST).collect();
+        given.value = given.value.chars().take(MAX_ANSWER_LENGTH).collect();
     }
     (given, is_cut)
 }
@@ -149,7 +149,7 @@ fn collect_rows(
                 collect_rows(request, &label, item, depth + 1, rows);
             }
         }
-        value if rows.len() <= MOST => rows.push(AnswerLine {
+        value if rows.len() <= MAX_ANSWERS => rows.push(AnswerLine {
             label: label.to_owned(),
             value: plain(request, value),
         }),

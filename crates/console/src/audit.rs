@@ -37,12 +37,12 @@ pub static SCREEN: Screen = Screen {
 };
 
 const LIST: &str = LIST_AUDIT_LOG.id();
-/// Limits that make a page short enough to read. `MOST` is the maximum number of entries per page,
-/// `FIELDS` the maximum number of changed fields per entry, and `LONGEST` the maximum number of
-/// characters per value.
-const MOST: usize = 25;
-const FIELDS: usize = 10;
-const LONGEST: usize = 120;
+/// Limits that make a page short enough to read. `MAX_ENTRIES` is the maximum number of entries per
+/// page, `MAX_FIELDS` the maximum number of changed fields per entry, and `MAX_VALUE_LENGTH` the
+/// maximum number of characters per value.
+const MAX_ENTRIES: usize = 25;
+const MAX_FIELDS: usize = 10;
+const MAX_VALUE_LENGTH: usize = 120;
 /// The page of a resource shows at most `LATEST` changes. It takes them from the last `SCAN_LIMIT`
 /// audit entries about the resource. It omits entries of the operation `PREVIEW_OPERATION`, which
 /// creates a preview and so changes no resource.
@@ -165,10 +165,10 @@ impl AuditLine {
         let fields = entry
             .changes
             .iter()
-            .take(FIELDS)
+            .take(MAX_FIELDS)
             .map(|change| describe(request, entry, change, names))
             .collect();
-        let more = entry.changes.len().saturating_sub(FIELDS);
+        let more = entry.changes.len().saturating_sub(MAX_FIELDS);
         let id = entry.target.id.map(|id| id.to_string());
         Self {
             at: time_format::of(request, entry.occurred_at),
@@ -224,7 +224,7 @@ impl AuditNames {
     async fn of(request: &ConsoleRequest, entries: &[AuditEntry]) -> Self {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
-            for change in entry.changes.iter().take(FIELDS) {
+            for change in entry.changes.iter().take(MAX_FIELDS) {
                 let listed = LISTED_BY
                     .iter()
                     .find(|(field, _)| *field == change.field)
@@ -432,10 +432,10 @@ fn assignments(request: &ConsoleRequest, target: &TargetView, to: &str) -> Optio
 }
 
 fn shortened(text: &str) -> String {
-    if text.chars().count() <= LONGEST {
+    if text.chars().count() <= MAX_VALUE_LENGTH {
         return text.to_owned();
     }
-    let cut: String = text.chars().take(LONGEST).collect();
+    let cut: String = text.chars().take(MAX_VALUE_LENGTH).collect();
     format!("{cut}…")
 }
 
@@ -557,11 +557,15 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
         );
         // The page asks for one entry more than it shows. If the operation returns that entry, the
         // page has a link to older entries.
-        let arguments =
-            json!({ "after": after, "targetId": target, "actorId": actor, "limit": MOST + 1 });
+        let arguments = json!({
+            "after": after,
+            "targetId": target,
+            "actorId": actor,
+            "limit": MAX_ENTRIES + 1,
+        });
         let found = request.read(LIST_AUDIT_LOG, arguments).await?;
-        let has_more = found.len() > MOST;
-        let entries = &found[..found.len().min(MOST)];
+        let has_more = found.len() > MAX_ENTRIES;
+        let entries = &found[..found.len().min(MAX_ENTRIES)];
         let last = entries
             .last()
             .filter(|_| has_more)

@@ -26,7 +26,7 @@ use rustls_platform_verifier::Verifier;
 use tower::{Layer as _, Service};
 
 use super::failure::{cause, is_cut_off, is_refused};
-use super::limiter::MAX_PER_TARGET;
+use super::limiter::HIGHEST_TARGET_LIMIT;
 use super::marks::{ConnectionMarks, MarkingConnector};
 use super::names::organization;
 use super::peer::{GuardedConnector, PeerGuard};
@@ -64,7 +64,7 @@ impl Client {
         let connector = connector(targets, ca)?;
         // A pool without idle connections opens a new connection for each request.
         Ok(Self {
-            pool: pool(connector.clone(), MAX_PER_TARGET),
+            pool: pool(connector.clone(), HIGHEST_TARGET_LIMIT),
             fresh: pool(connector, 0),
         })
     }

@@ -14,22 +14,22 @@ use uuid::Uuid;
 const MAX_IN_FLIGHT: usize = 1_024;
 /// Lowest limit of the deliveries in flight to one target. It applies to a target that is slow or
 /// whose response time is unknown.
-const MIN_PER_TARGET: usize = 16;
+const LOWEST_TARGET_LIMIT: usize = 16;
 /// Highest limit of the deliveries in flight to one target. It applies to a target that answers
 /// quickly.
-pub(super) const MAX_PER_TARGET: usize = 64;
+pub(super) const HIGHEST_TARGET_LIMIT: usize = 64;
 /// Lowest limit of the deliveries in flight for one organization. It applies when few permits are
 /// free.
-const MIN_PER_ORGANIZATION: usize = 16;
+const LOWEST_ORGANIZATION_LIMIT: usize = 16;
 /// Highest limit of the deliveries in flight for one organization. It applies when many permits
 /// are free.
-const MAX_PER_ORGANIZATION: usize = 256;
+const HIGHEST_ORGANIZATION_LIMIT: usize = 256;
 /// The dispatcher is woken at once when this many permits of a limit are free, or half of the limit
 /// if that is fewer. A smaller number would cause more database queries. With a larger number,
 /// deliveries would wait longer.
-const BATCH: usize = 32;
+const WAKE_UP_PERMITS: usize = 32;
 /// The longest time from the first free permit until the dispatcher is woken, if fewer than
-/// [`BATCH`] permits become free in that time.
+/// [`WAKE_UP_PERMITS`] permits become free in that time.
 const LINGER: Duration = Duration::from_millis(1);
 
 /// A group of deliveries. The permits of each group are limited.
@@ -64,7 +64,7 @@ impl Group {
 /// Returns the limit for one organization: the number of free permits of the total limit, within
 /// bounds. So a few organizations whose receivers hang cannot use up all permits.
 fn organization_limit(free: usize) -> usize {
-    free.clamp(MIN_PER_ORGANIZATION, MAX_PER_ORGANIZATION)
+    free.clamp(LOWEST_ORGANIZATION_LIMIT, HIGHEST_ORGANIZATION_LIMIT)
 }
 
 /// Returns the limit to one target: the number of deliveries that the target would answer in a
@@ -77,7 +77,7 @@ fn target_limit(took: Option<Duration>) -> usize {
     });
     usize::try_from(in_a_second)
         .unwrap_or(usize::MAX)
-        .clamp(MIN_PER_TARGET, MAX_PER_TARGET)
+        .clamp(LOWEST_TARGET_LIMIT, HIGHEST_TARGET_LIMIT)
 }
 
 /// Issues permits for deliveries. This process sends a delivery only with a permit. All clones
@@ -254,7 +254,7 @@ impl Limiter {
 
     /// Returns how many more deliveries of a subscription may be sent: the minimum of the free
     /// permits of its groups, and of all free permits. If the limiter does not know the groups of
-    /// the subscription, it uses [`MIN_PER_TARGET`] in place of their free permits.
+    /// the subscription, it uses [`LOWEST_TARGET_LIMIT`] in place of their free permits.
     pub(super) fn free_for(&self, subscription: Uuid) -> usize {
         let permits = self.permits();
         let groups = permits
@@ -265,7 +265,7 @@ impl Limiter {
         let free = groups
             .map(|group| group.free(&permits.groups, permits.free_permits()))
             .min()
-            .unwrap_or(MIN_PER_TARGET);
+            .unwrap_or(LOWEST_TARGET_LIMIT);
         free.min(permits.free_permits())
     }
 
@@ -293,7 +293,8 @@ impl Limiter {
             }
             // An organization's limit depends on the total number of free permits, so any released
             // permit may raise that limit.
-            all.is_wanted |= matches!(group, Group::Organization(_)) && free < MAX_PER_ORGANIZATION;
+            all.is_wanted |=
+                matches!(group, Group::Organization(_)) && free < HIGHEST_ORGANIZATION_LIMIT;
             let mut unused = LimitUse::default();
             let used = groups.get_mut(group).unwrap_or(&mut unused);
             used.is_wanted = true;
@@ -319,7 +320,7 @@ impl Limiter {
             return;
         }
         self.0.any_free.notify_one();
-        if limit - used.count >= BATCH.min(limit / 2) {
+        if limit - used.count >= WAKE_UP_PERMITS.min(limit / 2) {
             self.0.several_free.notify_one();
             used.is_wanted = false;
         }
@@ -629,7 +630,7 @@ mod tests {
         );
         permits.extend(limiter.acquire(to("quick.example", 443, 900, 900)));
         assert!(limiter.is_full());
-        permits.truncate(MAX_IN_FLIGHT - BATCH);
+        permits.truncate(MAX_IN_FLIGHT - WAKE_UP_PERMITS);
         assert!(is_freed(&limiter).await);
     }
 }

@@ -24,9 +24,9 @@ const MAX_UPLOADS: usize = 32;
 /// The maximum number of uploads in progress of one caller.
 const MAX_UPLOADS_OF_CALLER: usize = 2;
 /// The number of random bytes in a storage key.
-const SECRET: usize = 16;
+const KEY_BYTES: usize = 16;
 /// The maximum number of characters of a file's name.
-const NAME_LENGTH: usize = 200;
+const MAX_NAME_LENGTH: usize = 200;
 /// The name of a file for which the client sends no usable name.
 const NAMELESS: &str = "file";
 
@@ -221,7 +221,7 @@ impl Drop for UploadGuard {
 /// Returns a new key for file storage: the organization's folder, and a name that sorts by time and
 /// contains a random secret.
 pub(crate) fn fresh_key(ids: &Ids, organization: Uuid, now: Timestamp) -> String {
-    let secret = Uuid::from_bytes(ids.secret::<SECRET>());
+    let secret = Uuid::from_bytes(ids.secret::<KEY_BYTES>());
     format!(
         "{}{}-{}",
         folder(organization),
@@ -256,8 +256,8 @@ pub fn created_at(key: &str) -> Option<Timestamp> {
 }
 
 /// Returns the name of an uploaded file: the last path segment of the name that the client sent,
-/// without control and bidirectional characters, cut at [`NAME_LENGTH`]. A name of dots alone, or
-/// an empty name, becomes [`NAMELESS`].
+/// without control and bidirectional characters, cut at [`MAX_NAME_LENGTH`]. A name of dots alone,
+/// or an empty name, becomes [`NAMELESS`].
 pub(crate) fn file_name(sent: Option<&str>) -> String {
     let is_bidirectional = |c: char| {
         matches!(
@@ -274,7 +274,7 @@ pub(crate) fn file_name(sent: Option<&str>) -> String {
         .chars()
         .filter(|c| !c.is_control() && !is_bidirectional(*c))
         .collect();
-    let name: String = printable.trim().chars().take(NAME_LENGTH).collect();
+    let name: String = printable.trim().chars().take(MAX_NAME_LENGTH).collect();
     if name.chars().all(|c| c == '.') {
         NAMELESS.to_owned()
     } else {
@@ -307,7 +307,7 @@ mod tests {
         }
         assert_eq!(
             file_name(Some(&"ä".repeat(300))).chars().count(),
-            NAME_LENGTH
+            MAX_NAME_LENGTH
         );
     }
 
@@ -315,7 +315,7 @@ mod tests {
         #[test]
         fn every_file_name_is_short_and_printable(sent in any::<String>()) {
             let name = file_name(Some(&sent));
-            prop_assert!(!name.is_empty() && name.chars().count() <= NAME_LENGTH);
+            prop_assert!(!name.is_empty() && name.chars().count() <= MAX_NAME_LENGTH);
             prop_assert!(
                 !name.contains(['/', '\\'])
                     && !name.contains(char::is_control)

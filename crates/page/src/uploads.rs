@@ -11,8 +11,8 @@ use features::words::fill;
 /// The accepted media types (rules: pre-check-in#files).
 const ACCEPT: &str = "image/jpeg,image/png,image/webp,image/heic,application/pdf";
 const SHOWN: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
-const SIZE: u64 = 10 << 20;
-const MOST: usize = 10;
+const MAX_FILE_SIZE: u64 = 10 << 20;
+const MAX_FILES: usize = 10;
 
 /// The uploaded files of a step, and the forms that upload more files.
 pub struct Files<'v> {
@@ -86,7 +86,7 @@ pub fn files<'v>(
             .any(|file| file.document_type.as_ref() == Some(kind))
     };
     let missing: Vec<&String> = required.iter().filter(|kind| !is_there(kind)).collect();
-    let has_room = is_open && files.len() < MOST && !step.is_upload_unavailable;
+    let has_room = is_open && files.len() < MAX_FILES && !step.is_upload_unavailable;
     let error = faults
         .0
         .iter()
@@ -128,8 +128,11 @@ pub fn files<'v>(
     let listed: Vec<UploadedFile<'v>> = listed.collect();
     let hint = format!(
         "{} {}",
-        fill(words.hint, &[("size", &page_stay.dates().size(SIZE))]),
-        fill(words.limit, &[("n", &MOST.to_string())])
+        fill(
+            words.hint,
+            &[("size", &page_stay.dates().size(MAX_FILE_SIZE))]
+        ),
+        fill(words.limit, &[("n", &MAX_FILES.to_string())])
     );
     (!listed.is_empty() || !places.is_empty()).then(|| Files {
         missing: (is_open && !names.is_empty())

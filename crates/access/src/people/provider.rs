@@ -1,6 +1,6 @@
 //! Sign-in with an OpenID provider (OpenID Connect Core 1.0, code flow; Discovery 1.0; PKCE, RFC
-//! 7636). In this module, the service is the client of the provider. In `crates/access/src/oauth/`, the service
-//! is itself the server.
+//! 7636). In this module, the service is the client of the provider. In `oauth`, the service is
+//! itself the server.
 //!
 //! The server derives state, nonce and PKCE verifier of a sign-in from one secret in a cookie of
 //! the browser. So the server stores nothing, and only the browser with the cookie can complete the

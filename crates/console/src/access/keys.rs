@@ -17,7 +17,7 @@ use super::super::reply;
 use super::super::request::ConsoleRequest;
 use super::super::screens::ScreenResponse;
 use super::super::time_format::{self, FormattedTime};
-use super::super::webhooks::{LONGEST, grace_hours, hours};
+use super::super::webhooks::{MAX_GRACE, grace_hours, hours};
 use super::super::words::permission_text;
 use super::{AccessTab, ListPage, SCREEN, Tabs, may, tabs};
 use access::people::address;
@@ -28,18 +28,18 @@ use features::platform::{
 
 const REVOKE: &str = "revokeTeamApiKey";
 const PATH: &str = "/access/keys";
-/// `MOST` is the number of keys that one call of the list operation returns. `ANSWERS` is the
-/// maximum number of such calls when the console looks for one key.
-const MOST: usize = 100;
-const ANSWERS: usize = 10;
+/// `PAGE_SIZE` is the number of keys that one call of the list operation returns. `MAX_CALLS` is
+/// the maximum number of such calls when the console looks for one key.
+const PAGE_SIZE: usize = 100;
+const MAX_CALLS: usize = 10;
 
 /// Reads the key that the path names.
 async fn named(request: &ConsoleRequest) -> Result<TeamApiKey, ConsoleRefusal> {
     let id = request.path_id("id")?;
-    for answer in 0..ANSWERS {
-        let arguments = json!({ "limit": MOST, "offset": answer * MOST });
+    for answer in 0..MAX_CALLS {
+        let arguments = json!({ "limit": PAGE_SIZE, "offset": answer * PAGE_SIZE });
         let keys = request.read(LIST_TEAM_API_KEYS, arguments).await?;
-        let is_last = keys.len() < MOST;
+        let is_last = keys.len() < PAGE_SIZE;
         if let Some(found) = keys.iter().find(|key| key.id == id) {
             return Ok(found.clone());
         }
@@ -339,7 +339,7 @@ async fn ask(
         action: request.address(&format!("{PATH}/{}/{place}", one.id)),
         back: request.address(PATH),
         key: request.new_key(),
-        grace: is_rotated.then(|| (grace_hours(request), LONGEST)),
+        grace: is_rotated.then(|| (grace_hours(request), MAX_GRACE)),
         name: one.key.name,
         about,
         submit: title,

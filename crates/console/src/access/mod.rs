@@ -93,10 +93,10 @@ pub static SCREEN: Screen = Screen {
 const CONNECTIONS: &str = LIST_CONNECTIONS.id();
 const MEMBERS: &str = LIST_TEAM_MEMBERS.id();
 const END: &str = "deleteConnection";
-/// `MOST` is the number of rows that one call of a list operation returns. `ANSWERS` is the maximum
-/// number of such calls when the console looks for one row.
-const MOST: usize = 100;
-const ANSWERS: usize = 5;
+/// `PAGE_SIZE` is the number of rows that one call of a list operation returns. `MAX_CALLS` is the
+/// maximum number of such calls when the console looks for one row.
+const PAGE_SIZE: usize = 100;
+const MAX_CALLS: usize = 5;
 
 /// The tabs of the screen: label, address, and whether the tab is selected.
 type Tabs = [(&'static str, String, bool); 3];
@@ -160,10 +160,10 @@ fn may(request: &ConsoleRequest, permissions: &[Permission]) -> String {
 /// Returns the names of the organization's members, by the id of the member.
 async fn names(request: &ConsoleRequest) -> Result<BTreeMap<Uuid, String>, ConsoleRefusal> {
     let mut names = BTreeMap::new();
-    for answer in 0..ANSWERS {
-        let arguments = json!({ "limit": MOST, "offset": answer * MOST });
+    for answer in 0..MAX_CALLS {
+        let arguments = json!({ "limit": PAGE_SIZE, "offset": answer * PAGE_SIZE });
         let members = request.read(LIST_TEAM_MEMBERS, arguments).await?;
-        let is_last = members.len() < MOST;
+        let is_last = members.len() < PAGE_SIZE;
         names.extend(
             members
                 .iter()
@@ -310,10 +310,10 @@ async fn named(request: &ConsoleRequest) -> Result<ConnectionView, ConsoleRefusa
         request.query_parameter("app").unwrap_or_default(),
         request.query_parameter("member").unwrap_or_default(),
     );
-    for answer in 0..ANSWERS {
-        let arguments = json!({ "limit": MOST, "offset": answer * MOST });
+    for answer in 0..MAX_CALLS {
+        let arguments = json!({ "limit": PAGE_SIZE, "offset": answer * PAGE_SIZE });
         let connections = request.read(LIST_CONNECTIONS, arguments).await?;
-        let is_last = connections.len() < MOST;
+        let is_last = connections.len() < PAGE_SIZE;
         if let Some(found) = connections
             .iter()
             .find(|one| one.oauth_app_id == app && one.member_id.to_string() == member)

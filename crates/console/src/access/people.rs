@@ -15,7 +15,7 @@ use super::super::refusal::ConsoleRefusal;
 use super::super::reply;
 use super::super::request::ConsoleRequest;
 use super::super::screens::ScreenResponse;
-use super::{ANSWERS, MEMBERS, MOST};
+use super::{MAX_CALLS, MEMBERS, PAGE_SIZE};
 
 const LINK: &str = "createMemberSignInLink";
 const PATH: &str = "/access/members";
@@ -46,10 +46,10 @@ fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
 
 fn stored(request: &ConsoleRequest, id: Uuid) -> ReadFuture<'_> {
     Box::pin(async move {
-        for answer in 0..ANSWERS {
-            let arguments = json!({ "limit": MOST, "offset": answer * MOST });
+        for answer in 0..MAX_CALLS {
+            let arguments = json!({ "limit": PAGE_SIZE, "offset": answer * PAGE_SIZE });
             let members: Vec<Value> = request.get(MEMBERS, arguments).await?;
-            let is_last = members.len() < MOST;
+            let is_last = members.len() < PAGE_SIZE;
             let id_text = id.to_string();
             let found = members
                 .into_iter()

@@ -23,9 +23,9 @@ use features::records::RecordKind;
 use features::words::fill;
 
 /// The operation that lists records by name.
-const BY_NAME: &str = "listRecords";
+const LIST_RECORDS: &str = "listRecords";
 /// The operation that reads one record by its id.
-const ONE: &str = "getRecord";
+const GET_RECORD: &str = "getRecord";
 /// Maximum number of rows of a short list, which a form shows completely.
 const MOST_OFFERED: u32 = 300;
 /// Maximum number of search results that the form shows for a name.
@@ -168,9 +168,9 @@ fn kind_of(list: &str) -> Option<RecordKind> {
 async fn read(request: &ConsoleRequest, lists: &str) -> Option<List> {
     let mut all = Vec::new();
     for list in lists.split('+') {
-        let kind = kind_of(list).filter(|_| request.may(BY_NAME));
+        let kind = kind_of(list).filter(|_| request.may(LIST_RECORDS));
         let (operation, arguments) = if let Some(kind) = kind {
-            (BY_NAME, json!({ "kind": kind, "limit": MOST_OFFERED }))
+            (LIST_RECORDS, json!({ "kind": kind, "limit": MOST_OFFERED }))
         } else {
             let paging = operation_calls::operation(&request.service, list)?.paging;
             let arguments = paging.map_or_else(
@@ -239,7 +239,7 @@ async fn by_ids(request: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row>
             let remaining: Vec<&str> = remaining.take(MOST_FOUND).collect();
             for id in remaining {
                 let arguments = json!({ "kind": kind, "id": id });
-                results.extend(request.get::<Value>(ONE, arguments).await.ok());
+                results.extend(request.get::<Value>(GET_RECORD, arguments).await.ok());
             }
         }
         rows.extend(results.iter().filter_map(named));
@@ -261,7 +261,7 @@ async fn search(
     let mut rows = Vec::new();
     for kind in lists.split('+').filter_map(kind_of) {
         let arguments = json!({ "kind": kind, "query": query, "limit": MOST_FOUND });
-        let found: Vec<Value> = request.get(BY_NAME, arguments).await?;
+        let found: Vec<Value> = request.get(LIST_RECORDS, arguments).await?;
         rows.extend(found.iter().filter_map(named));
     }
     Ok(rows)

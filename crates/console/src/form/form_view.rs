@@ -21,7 +21,7 @@ use features::words::fill as fill_in;
 
 /// Maximum number of characters that the form shows of a value that another member saved. No text
 /// is longer, so no value is cut.
-const LONGEST: usize = 6_000;
+const MAX_SAVED_LENGTH: usize = 6_000;
 
 /// The stored state of a resource, as operations return it.
 pub struct StoredResource {
@@ -406,7 +406,7 @@ fn shown(spec: &FieldSpec, value: Option<&Value>) -> String {
         .map(|(_, value)| value)
         .collect::<Vec<_>>()
         .join(", ");
-    text.chars().take(LONGEST).collect()
+    text.chars().take(MAX_SAVED_LENGTH).collect()
 }
 
 /// Returns the form field that an issue is about: the field whose name is the longest beginning of

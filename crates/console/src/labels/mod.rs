@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn every_sent_field_has_a_spanish_and_french_label() {
         /// Fields that need no label, because neither refusals nor the audit log show their names.
-        const BESIDE: [&str; 3] = ["id", "data", "expectedUpdatedAt"];
+        const WITHOUT_LABEL: [&str; 3] = ["id", "data", "expectedUpdatedAt"];
         let public = app().operations.iter().filter(|operation| {
             operation.surface == Surface::Public && operation.effect == Effect::Write
         });
@@ -234,7 +234,7 @@ mod tests {
             .iter()
             .map(String::as_str)
             .chain(reported)
-            .filter(|name| !BESIDE.contains(name))
+            .filter(|name| !WITHOUT_LABEL.contains(name))
             .collect();
         let lacking: Vec<&str> = lacking
             .into_iter()
@@ -281,9 +281,9 @@ mod tests {
     /// help texts must not contain such names.
     #[test]
     fn help_texts_contain_no_identifiers_of_the_api() {
-        /// `BESIDE` has the fields that no form contains; the test skips their help texts. `NAMES`
-        /// has the names of brands, which help texts may contain.
-        const BESIDE: [&str; 3] = ["answer", "displayTitleLanguage", "displayTitleMlTextId"];
+        /// `IN_NO_FORM` has the fields that no form contains; the test skips their help texts.
+        /// `NAMES` has the names of brands, which help texts may contain.
+        const IN_NO_FORM: [&str; 3] = ["answer", "displayTitleLanguage", "displayTitleMlTextId"];
         const NAMES: [&str; 2] = ["WhatsApp", "LinkedIn"];
         let is_name = |word: &str| {
             let letters: Vec<char> = word.chars().collect();
@@ -305,7 +305,7 @@ mod tests {
         }
         assert!(found.len() > 100);
         for (name, summary) in found.iter().filter(|(name, _)| {
-            !UNSHOWN.contains(&name.as_str()) && !BESIDE.contains(&name.as_str())
+            !UNSHOWN.contains(&name.as_str()) && !IN_NO_FORM.contains(&name.as_str())
         }) {
             for language in ["en", "es", "fr"] {
                 let hint = hint(language, name, summary);

@@ -20,13 +20,13 @@ use page::icon;
 /// if it shows photos, too.
 const MOST_ICONS: usize = 100;
 const FEWER_ICONS: usize = 48;
-/// `MOST_PHOTOS` is the maximum number of photos on a page of results. `MOST_PAGES` is the maximum
+/// `MOST_PHOTOS` is the maximum number of photos on a page of results. `MAX_PAGES` is the maximum
 /// number of such pages.
 const MOST_PHOTOS: usize = 12;
-const MOST_PAGES: u64 = 100;
+const MAX_PAGES: u64 = 100;
 /// Maximum length in bytes of a photo's URL from the photo provider. The console does not use
 /// longer URLs.
-const LONGEST: usize = 1_000;
+const MAX_URL_LENGTH: usize = 1_000;
 
 /// The current cover of a manual, and the link to change it.
 pub struct CurrentCover {
@@ -113,12 +113,12 @@ struct CoverPage<'v> {
 }
 
 /// Returns `url` if a page may link to it, otherwise `None`. The URL must be http or https and must
-/// not be longer than `LONGEST`.
+/// not be longer than `MAX_URL_LENGTH`.
 fn safe(url: &str) -> Option<String> {
     let is_web = ["https://", "http://"]
         .iter()
         .any(|scheme| url.starts_with(scheme));
-    (is_web && url.len() <= LONGEST).then(|| url.to_owned())
+    (is_web && url.len() <= MAX_URL_LENGTH).then(|| url.to_owned())
 }
 
 async fn photos(request: &ConsoleRequest, query: &str) -> FoundCovers {
@@ -127,7 +127,7 @@ async fn photos(request: &ConsoleRequest, query: &str) -> FoundCovers {
         .query_parameter("page")
         .and_then(|page| page.parse::<u64>().ok())
         .unwrap_or(1)
-        .clamp(1, MOST_PAGES);
+        .clamp(1, MAX_PAGES);
     let arguments = json!({ "query": query, "perPage": MOST_PHOTOS, "page": number });
     let Ok(photos) = request.read(SEARCH_STOCK_PHOTOS, arguments).await else {
         return FoundCovers {
@@ -135,7 +135,7 @@ async fn photos(request: &ConsoleRequest, query: &str) -> FoundCovers {
             ..FoundCovers::default()
         };
     };
-    let is_more = number < photos.total_pages.min(MOST_PAGES);
+    let is_more = number < photos.total_pages.min(MAX_PAGES);
     let shown = |photo: &StockPhoto| {
         Some(ShownPhoto {
             url: safe(&photo.image_url)?,
@@ -287,6 +287,9 @@ mod tests {
         ] {
             assert_eq!(safe(url).is_some(), is_safe, "{url}");
         }
-        assert_eq!(safe(&format!("https://{}", "a".repeat(LONGEST))), None);
+        assert_eq!(
+            safe(&format!("https://{}", "a".repeat(MAX_URL_LENGTH))),
+            None
+        );
     }
 }

@@ -8,7 +8,7 @@ use features::records::RecordKind;
 
 /// The operations that list the flats, groups and tags to which a record of the kind `instruction`
 /// can apply.
-const PLACES: &str = "listProperties+listPropertyGroups+listTags";
+const LIST_TARGETS: &str = "listProperties+listPropertyGroups+listTags";
 
 /// Returns the fields of a record kind that a form can change, including the custom fields of a
 /// flat. `stored` is the stored record; `None` for a new record.
@@ -51,7 +51,7 @@ fn of_schema(kind: RecordKind, stored: Option<&Map<String, Value>>) -> Vec<Field
                 _ => Control::Reference(list.to_owned()),
             };
         } else if kind == RecordKind::Instruction && spec.name == "scopeId" {
-            spec.kind = Control::Reference(PLACES.to_owned());
+            spec.kind = Control::Reference(LIST_TARGETS.to_owned());
         } else if kind == RecordKind::Property && spec.name == "address" {
             let is_text = stored
                 .and_then(|stored| stored.get("address"))

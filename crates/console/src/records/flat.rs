@@ -20,8 +20,8 @@ const STAYS: &str = "listReservations";
 const CODES: &str = "listCodes";
 
 /// Maximum number of rows that a section shows.
-const MOST: usize = 8;
-/// Maximum number of rows that a section reads. It shows the first [`MOST`] of them.
+const MAX_ROWS: usize = 8;
+/// Maximum number of rows that a section reads. It shows the first [`MAX_ROWS`] of them.
 const MOST_READ: usize = 100;
 
 /// A section of a flat's page, such as its manuals.
@@ -82,16 +82,16 @@ pub(super) async fn parts(
 }
 
 impl Flat<'_> {
-    /// Builds a section of the flat's page. It shows the first [`MOST`] of `rows`, and links to the
-    /// pages in `ways`.
+    /// Builds a section of the flat's page. It shows the first [`MAX_ROWS`] of `rows`, and links to
+    /// the pages in `ways`.
     fn part(
         &self,
         title: &'static str,
         mut rows: Vec<PartRow>,
         ways: Vec<(&'static str, Option<String>)>,
     ) -> FlatPart {
-        let more = rows.len().saturating_sub(MOST);
-        rows.truncate(MOST);
+        let more = rows.len().saturating_sub(MAX_ROWS);
+        rows.truncate(MAX_ROWS);
         let words = &self.request.texts.forms;
         let found = ways
             .into_iter()

@@ -11,7 +11,7 @@ use serde_json::json;
 use strum::{AsRefStr, EnumString, VariantArray};
 use texts::console::ConsoleWebhooksWords;
 
-pub use secret::{LONGEST, grace_hours, hours};
+pub use secret::{MAX_GRACE, grace_hours, hours};
 
 use super::flats;
 use super::frame::ConsoleFrame;

@@ -14,9 +14,9 @@ use super::{SCREEN, named, path_of};
 use features::events::{CreatedWebhookSubscription, ROTATE_WEBHOOK_SECRET, WebhookSubscription};
 
 /// How many hours the old secret stays valid after a rotation. `GRACE` is the default, and
-/// `LONGEST` is the maximum.
+/// `MAX_GRACE` is the maximum.
 const GRACE: u64 = 24;
-pub const LONGEST: u64 = 168;
+pub const MAX_GRACE: u64 = 168;
 
 /// Returns the number of seconds in the hours that the member typed. An invalid text becomes -1, so
 /// that the operation refuses it.
@@ -102,7 +102,7 @@ async fn page(
         back: request.address(&path_of(&one)),
         key: request.new_key(),
         grace: grace_hours(request),
-        longest: LONGEST,
+        longest: MAX_GRACE,
         one,
         messages,
         is_kept,

@@ -176,7 +176,7 @@ mod tests {
     use vestibule::app::app;
 
     /// Audited actions that are not operations of the interface.
-    const BESIDE: [&str; 4] = ["signIn", "signOut", "allowApp", "revokeToken"];
+    const OTHER_ACTIONS: [&str; 4] = ["signIn", "signOut", "allowApp", "revokeToken"];
 
     #[test]
     fn every_audited_operation_has_a_fitting_sentence() {
@@ -213,7 +213,11 @@ mod tests {
                 "{id}: {text}"
             );
         }
-        assert!(BESIDE.iter().all(|id| sentence(words, id, false).is_some()));
+        assert!(
+            OTHER_ACTIONS
+                .iter()
+                .all(|id| sentence(words, id, false).is_some())
+        );
     }
 
     #[test]

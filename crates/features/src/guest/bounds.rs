@@ -4,14 +4,14 @@
 use engine::error::{Error, Issue, Result};
 
 /// Maximum number of messages that the guest of a stay can send.
-pub(super) const MESSAGES: i64 = 200;
+pub(super) const MAX_MESSAGES: i64 = 200;
 /// Maximum number of issues that the guest of a stay can report.
-pub(super) const ISSUES: i64 = 20;
+pub(super) const MAX_ISSUES: i64 = 20;
 /// Maximum number of bytes of the answers of a stay, as JSON.
-pub(super) const ANSWERS: u64 = 1 << 20;
+pub(super) const MAX_ANSWER_BYTES: u64 = 1 << 20;
 
 /// Maximum number of files of a step.
-pub(super) const FILES: usize = 10;
+pub(super) const MAX_FILES: usize = 10;
 
 const MESSAGES_KEY: &str = "guest.messages_limit";
 const ISSUES_KEY: &str = "guest.issues_limit";
@@ -71,9 +71,9 @@ const fn megabytes(bytes: u64) -> u64 {
 /// Returns the error for a guest who reports an issue although the stay already has the maximum
 /// number of reported issues.
 pub(super) fn too_many_issues() -> Error {
-    let issue = Issue::new(&["text"], format!("a stay has at most {ISSUES} issues"));
+    let issue = Issue::new(&["text"], format!("a stay has at most {MAX_ISSUES} issues"));
     Error::issues(vec![issue])
-        .with_message(format!("A guest can report at most {ISSUES} issues."))
+        .with_message(format!("A guest can report at most {MAX_ISSUES} issues."))
         .with_key(ISSUES_KEY)
 }
 
@@ -81,10 +81,10 @@ pub(super) fn too_many_issues() -> Error {
 pub(super) fn too_many_messages() -> Error {
     let issue = Issue::new(
         &["text"],
-        format!("cannot be sent: a stay has at most {MESSAGES} messages"),
+        format!("cannot be sent: a stay has at most {MAX_MESSAGES} messages"),
     );
     Error::issues(vec![issue])
-        .with_message(format!("A guest can send at most {MESSAGES} messages."))
+        .with_message(format!("A guest can send at most {MAX_MESSAGES} messages."))
         .with_key(MESSAGES_KEY)
 }
 
@@ -103,11 +103,11 @@ pub(super) fn too_long_answers() -> Error {
 pub(super) fn too_many_files() -> Error {
     let issue = Issue::new(
         &["file"],
-        format!("cannot be added: a step has at most {FILES} files"),
+        format!("cannot be added: a step has at most {MAX_FILES} files"),
     );
     Error::issues(vec![issue])
         .with_message(format!(
-            "A guest can hand in at most {FILES} files with a step."
+            "A guest can hand in at most {MAX_FILES} files with a step."
         ))
         .with_key(FILES_KEY)
 }

@@ -138,7 +138,7 @@ fn report(context: &mut Context<'_, '_>, input: ReportIssue) -> Result<ReportedI
     let count: i64 = context
         .row(&COUNT, values![stay.id])?
         .map_or(Ok(0), |row| row.get(0))?;
-    if count >= bounds::ISSUES {
+    if count >= bounds::MAX_ISSUES {
         return Err(bounds::too_many_issues());
     }
     let (id, text) = (context.new_id(), input.text.0);

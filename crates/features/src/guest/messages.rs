@@ -95,7 +95,7 @@ pub(super) fn send(
     let count_and_latest = context
         .row(&COUNT_AND_LATEST, values![stay.id])?
         .ok_or_else(|| Error::internal("the count of messages returned no row"))?;
-    if count_and_latest.get::<i64>(0)? >= bounds::MESSAGES {
+    if count_and_latest.get::<i64>(0)? >= bounds::MAX_MESSAGES {
         return Err(bounds::too_many_messages());
     }
     let (id, now) = (context.new_id(), context.now());
@@ -116,7 +116,7 @@ pub(super) fn send(
 /// Returns the latest messages of a stay, oldest first. The limit of messages of a stay bounds
 /// their number.
 pub(super) fn latest(context: &mut Context<'_, '_>, reservation: Uuid) -> Result<Vec<Message>> {
-    read(&context.rows(&LATEST, values![reservation, bounds::MESSAGES])?)
+    read(&context.rows(&LATEST, values![reservation, bounds::MAX_MESSAGES])?)
 }
 
 /// Returns up to `limit` messages of a stay, oldest first, starting after the message with the id

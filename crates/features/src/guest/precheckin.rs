@@ -493,7 +493,7 @@ impl Precheckin {
             stay_step.answers().map_or(0, length_of),
             length_of(&answers),
         );
-        if after > before && stored_bytes - before + after > bounds::ANSWERS {
+        if after > before && stored_bytes - before + after > bounds::MAX_ANSWER_BYTES {
             return Err(bounds::too_long_answers());
         }
         let is_accepted = stay_step.step.step_type.answer_form() == AnswerForm::Agreement

@@ -178,7 +178,7 @@ fn after_end_tag<'t>(text: &'t str, name: &str) -> &'t str {
 }
 
 /// Returns the address of the page with the video that an embedded player shows. `source` is the
-/// address of the player. Returns `None` if the player is of a site other than YouTube and Vimeo.
+/// address of the player. Returns `None` if the player is of a site other than `YouTube` and Vimeo.
 fn video(source: &str) -> Option<String> {
     let source = source.replace("&amp;", "&");
     let source = match source.strip_prefix("//") {

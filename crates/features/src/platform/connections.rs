@@ -1,6 +1,6 @@
 //! Connections between OAuth apps and members: their access tokens, and the operations that end a
-//! connection. The authorization server (`crates/access/src/oauth/`) issues tokens through [`AppConnection`] as
-//! well.
+//! connection. The authorization server (`crates/access/src/oauth/`) issues tokens through
+//! [`AppConnection`] as well.
 
 use delivery::DisabledReason;
 use engine::access::{self, AccessToken, Credential, Permission};

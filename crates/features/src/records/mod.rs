@@ -2,8 +2,8 @@
 //! operations that read them.
 //!
 //! Start with `kind.rs`, which lists the kinds, and `kinds/`, which declares their fields.
-//! `stored.rs` reads and writes records, `listing.rs` pages through them. `crates/features/src/platform/batch.rs`
-//! calls `stored.rs` when the platform synchronizes.
+//! `stored.rs` reads and writes records, `listing.rs` pages through them.
+//! `crates/features/src/platform/batch.rs` calls `stored.rs` when the platform synchronizes.
 //!
 //! Higher modules register callbacks for deleted records ([`OnDeleted`], [`LinkSources`]).
 

@@ -56,7 +56,7 @@ pub struct PhotoSigner(Hmac<Sha256>);
 /// Omits the secret, so that no log contains it.
 impl fmt::Debug for PhotoSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Photos(…)")
+        f.write_str("PhotoSigner(…)")
     }
 }
 
@@ -320,7 +320,7 @@ mod tests {
         let signature = photos(1).sign(PHOTO);
         assert!(!photos(2).is_signed(PHOTO, &signature));
         assert_eq!(photos(1).sign(PHOTO), signature, "on every node");
-        assert_eq!(format!("{:?}", photos(1)), "Photos(…)");
+        assert_eq!(format!("{:?}", photos(1)), "PhotoSigner(…)");
     }
 
     #[test]

@@ -79,9 +79,9 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// Interval of searches for idle connections while a new connection waits for a slot.
 const IDLE_SEARCH_INTERVAL: Duration = Duration::from_millis(100);
 /// When all connection slots are taken, the server closes this fraction of the connection limit at
-/// once: `limit / BATCH` idle connections. So the server need not search for an idle connection for
-/// each new connection.
-const BATCH: usize = 128;
+/// once: `limit / CLOSED_DIVISOR` idle connections. So the server need not search for an idle
+/// connection for each new connection.
+const CLOSED_DIVISOR: usize = 128;
 
 /// Accepts connections until `stop` is cancelled, then waits for all connections to end.
 pub async fn accept(
@@ -245,7 +245,7 @@ impl Connections {
         loop {
             dismiss(
                 self.open().activities.values(),
-                (self.limits.connections / BATCH).max(1),
+                (self.limits.connections / CLOSED_DIVISOR).max(1),
             );
             if let Ok(Ok(permit)) =
                 tokio::time::timeout(IDLE_SEARCH_INTERVAL, self.slots.clone().acquire_owned()).await

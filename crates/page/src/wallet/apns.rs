@@ -20,7 +20,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// The `User-Agent` of pushes.
 const USER_AGENT: &str = "Vestibule-Passes/1";
 /// Maximum number of bytes that the client reads from a response of Apple's service.
-const ANSWER: usize = 4 << 10;
+const MAX_RESPONSE: usize = 4 << 10;
 /// Initial flow-control window of an HTTP/2 stream, in bytes.
 const RECEIVE_WINDOW: u32 = 16 << 10;
 /// The reasons in Apple's 400 responses that mean that the push token is not valid for passes of
@@ -132,7 +132,7 @@ async fn reason(mut response: Response) -> String {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(&chunk);
-        if body.len() > ANSWER {
+        if body.len() > MAX_RESPONSE {
             return String::new();
         }
     }

@@ -25,7 +25,7 @@ use features::guest::passes;
 use features::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 
 /// Time between the starts of two checks of all registered passes for changes.
-const EVERY: Duration = Duration::from_secs(30);
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// Maximum number of concurrent pushes.
 const MAX_CONCURRENT: usize = 16;
 /// How long after the departure the service still pushes changes of a pass. When a pass is rebuilt
@@ -71,7 +71,7 @@ impl PassPushes {
 
     /// Checks passes and sends pushes about changed passes until `stop` is cancelled.
     pub async fn run(self, stop: CancellationToken) {
-        let mut turns = tokio::time::interval(EVERY);
+        let mut turns = tokio::time::interval(CHECK_INTERVAL);
         turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {

@@ -39,7 +39,7 @@ const BODY_LIMIT: usize = 16 << 10;
 /// Time limit for a request body.
 const BODY_DEADLINE: Duration = Duration::from_secs(10);
 /// Maximum length of a device's identifier and of a push token, in bytes.
-const NAME_LENGTH: usize = 200;
+const MAX_IDENTIFIER_LENGTH: usize = 200;
 
 type WalletService = State<Arc<Service>>;
 type WalletPath<T> = Result<Path<T>, PathRejection>;
@@ -130,7 +130,7 @@ async fn registered(
     let mut opened = open(service, &parts.headers, &pass_type, &serial).await?;
     let body = read(body).await.ok_or(400_u16)?;
     let registration: Registration = serde_json::from_slice(&body).map_err(|_| 400_u16)?;
-    let is_name = |text: &str| !text.trim().is_empty() && text.len() <= NAME_LENGTH;
+    let is_name = |text: &str| !text.trim().is_empty() && text.len() <= MAX_IDENTIFIER_LENGTH;
     if !is_name(&device) || !is_name(&registration.push_token) {
         return Err(400);
     }
@@ -200,7 +200,7 @@ async fn changed_since(
         return Err(404);
     };
     signer(service, &pass_type).ok_or(404_u16)?;
-    if device.len() > NAME_LENGTH {
+    if device.len() > MAX_IDENTIFIER_LENGTH {
         return Err(404);
     }
     let held: Vec<RegisteredPass> = service

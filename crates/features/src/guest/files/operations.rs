@@ -147,7 +147,7 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
         records::queue_file_removal(context, key)?;
         return Ok(view);
     }
-    if stay_step.stored.files.len() >= bounds::FILES {
+    if stay_step.stored.files.len() >= bounds::MAX_FILES {
         return Err(bounds::too_many_files());
     }
     let used = records::used_upload_bytes(context, stay.id)?;
