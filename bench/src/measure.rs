@@ -47,7 +47,8 @@ const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// The interval at which the memory of a server under load is read.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The number of rounds of each measurement, and the length of a round.
+/// How long the measurements take: the number and length of their rounds, the time before the first
+/// round in which nothing is measured, and how often the start of the server is measured.
 pub struct Plan {
     rounds: usize,
     pub length: Duration,

@@ -78,7 +78,7 @@ impl Poster {
         })
     }
 
-    /// Tells the process to make `count` posts. Does not wait until they are made.
+    /// Tells the process to send the delivery `count` times by `POST`. Does not wait for the end.
     pub fn post(&mut self, count: usize) -> anyhow::Result<()> {
         writeln!(self.commands, "{count}")?;
         Ok(self.commands.flush()?)
@@ -90,8 +90,8 @@ impl Poster {
     }
 }
 
-/// Posts the delivery that the job file describes. Each line of standard input states how many
-/// posts to make. Returns when the input ends.
+/// Sends the delivery that the job file describes, by `POST`. Each line of standard input states
+/// how many times to send it. Returns when the input ends.
 pub async fn serve(job: &Path) -> anyhow::Result<()> {
     let Job {
         urls,

@@ -70,13 +70,13 @@ phase-your-stay = Your stay
 phase-arrives-today = You arrive today
 # During the stay: `{ $date }`.
 phase-here-until = You are here until { $date }
-# The heading on the departure day.
+# The first sentence on the departure day, in bold.
 phase-departure = Departure day
 # The text on the departure day, with the time of check-out: `{ $time }`.
 phase-leave-by = Please leave by { $time }. Have a good journey!
-# The heading after the stay.
+# The first sentence after the stay, in bold.
 phase-thanks = Thank you for staying
-# The text below that heading.
+# The text below that sentence.
 phase-thanks-more = It was a pleasure to have you. We would love to welcome you again.
 # The text for a cancelled stay.
 phase-cancelled = This stay has been cancelled.

@@ -259,7 +259,7 @@ impl AttemptOutcome {
 /// The longest delay that a receiver may request with `Retry-After`.
 const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(3_600);
 
-/// Returns the longest possible delay between two attempts.
+/// Returns an upper bound of the delay between two attempts.
 pub(super) fn max_delay(base: Duration) -> Duration {
     backoff(base, MAX_ATTEMPTS, 1.0).max(MAX_REQUESTED_DELAY)
 }

@@ -61,7 +61,8 @@ impl<'t> System<'_, 't> {
         }
     }
 
-    /// Locks an organization and raises one of its revisions. Every write begins with this lock.
+    /// Locks an organization and raises one of its revisions, for work of the service itself. Every
+    /// write in an organization begins with this lock, and the pipeline takes it for operations.
     /// Returns `None` if the organization does not exist.
     pub fn lock(
         &mut self,

@@ -69,7 +69,7 @@ struct PageHead<'v> {
     /// A sentence about the current phase of the stay, in bold; `None` before the day of arrival.
     sentence: Option<String>,
     /// The sentence below `sentence`, such as the check-out time; `None` in phases without such a
-    /// sentence.
+    /// sentence, and if the flat has no such time.
     detail: Option<String>,
     /// A sentence that tells the guest that the booking is not confirmed yet; `None` if it is
     /// confirmed.
@@ -83,9 +83,9 @@ struct PageHead<'v> {
     check_in_time: Option<String>,
     check_out: String,
     check_out_time: Option<String>,
-    /// The link to the calendar file; `None` from the day of arrival on.
+    /// The link to the calendar file; `None` for a cancelled stay, and from the day of arrival on.
     calendar: Option<String>,
-    /// The link that adds the stay to Google Calendar; `None` from the day of arrival on.
+    /// The link that adds the stay to Google Calendar; `None` in the same cases.
     google_calendar: Option<String>,
     calendar_icon: String,
     /// The link to the wallet pass; `None` if the page offers no pass.
@@ -215,7 +215,7 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
 }
 
 /// Returns the manuals that the guest needs on this day. The page shows them before all other
-/// content.
+/// manuals.
 fn first(page_stay: &PageStay, phase: Phase) -> Vec<ManualSection<'_>> {
     let words = page_stay.texts;
     let sections = match phase {

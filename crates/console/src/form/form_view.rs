@@ -19,8 +19,8 @@ use crate::refusal::ConsoleRefusal;
 use crate::request::{ConsoleFields, ConsoleRequest, first_value};
 use features::words::fill as fill_in;
 
-/// Maximum number of characters that the form shows of a value that another member saved. No text
-/// is longer, so no value is cut.
+/// Maximum number of characters that the form shows of a value that another member saved. It is as
+/// high as the limit of the longest text, so that the whole value is shown.
 const MAX_SAVED_LENGTH: usize = 6_000;
 
 /// The stored state of a resource, as operations return it.

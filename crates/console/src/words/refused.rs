@@ -242,7 +242,10 @@ mod tests {
     #[test]
     fn every_reason_and_format_has_a_spanish_and_french_text() {
         let mut rules = Vec::new();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .ancestors()
+            .nth(2)
+            .unwrap();
         for folder in ["src", "crates"] {
             named(&root.join(folder), &mut rules).unwrap();
         }

@@ -238,8 +238,8 @@ pub const SECTION: &str = "x-section";
 /// The keyword in a field's schema whose value is the position of the field in the console's form.
 pub const PLACE: &str = "x-place";
 
-/// Writes into the schema of each field in which section of the console's form the field is, and at
-/// which position. `fields` must be in the order of declaration.
+/// Writes the section and the position of each field in the console's form into the field's schema.
+/// `fields` must be in the order of declaration.
 pub fn write_sections(schema: &mut Schema, fields: &[FormField]) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
         return;

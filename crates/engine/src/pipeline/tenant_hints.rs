@@ -1,4 +1,5 @@
-//! Tenant hints: the share that a read is scheduled for before its caller is known.
+//! Tenant hints. A read waits for its organization's turn before it authenticates its token. The
+//! hint says which organization that probably is: the one to which the token belonged before.
 
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};

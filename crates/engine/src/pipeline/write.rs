@@ -1,5 +1,6 @@
-//! Writes. One transaction either replays the recorded response, or locks the organization, runs
-//! the operation and records the response.
+//! Writes of organizations. One transaction either replays the recorded response, or locks the
+//! organization, runs the operation and records the response. A command uses two transactions
+//! (`command.rs`), and an operation of the whole service locks no organization.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! The phase of a stay, by the calendar of the flat. The guest's page begins with the
-//! sections for that phase (`page/home.rs`).
+//! sections for that phase (`crates/page/src/home.rs`).
 //!
 //! | phase | from | until |
 //! |---|---|---|

@@ -29,8 +29,8 @@ use crate::translations::{self, ENGLISH, SourceTable, TextLink};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListManuals {
-    /// Part of the nickname, in either case, up to 200 characters. Titles that guests see are not
-    /// searched.
+    /// Part of the nickname, up to 200 characters, in upper or lower case. Titles that guests see
+    /// are not searched.
     #[serde(default)]
     search: Option<UpTo200>,
     /// Only manuals assigned directly to any of these properties. Manuals assigned by a group or

@@ -159,8 +159,9 @@ fn row(manual: &Manual) -> Result<[store::Value; 8]> {
     ])
 }
 
-/// Removes deleted records from manuals. Each entry of `deleted` is the id of a manual, and the
-/// kind and the id of a record. The caller deletes the stored links.
+/// Removes the ids of deleted records from the documents of manuals. Each entry of `deleted` is the
+/// id of a manual, and the kind and the id of a record. The calling function deletes the rows that
+/// link the manuals to the records.
 pub(crate) fn forget_records(
     context: &mut Context<'_, '_>,
     deleted: &[(Uuid, RecordKind, Uuid)],

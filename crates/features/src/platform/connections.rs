@@ -251,8 +251,8 @@ impl AppConnection {
         Ok(true)
     }
 
-    /// Restarts the idle period of the app, because a token or grant has ended. The sweep deletes
-    /// an app that the platform did not create after it was idle for some time.
+    /// Restarts the idle period of the app, because a token or grant has ended. At the end of the
+    /// period, the sweep deletes the app, unless the platform created it.
     pub fn restart_idle_period(self, context: &mut Context<'_, '_>) -> Result<()> {
         let now = context.now();
         context.execute_deferred(&NOTE_END, values![self.app, now])?;

@@ -1,8 +1,8 @@
 //! The types of steps, and the ways in which they differ (rules: steps#fields).
 //!
-//! A type is declared once, in [`StepType::definition`]. All other code uses the methods below and
-//! matches exhaustively over their return values. If you add a value, the compiler reports each
-//! match that must handle it.
+//! A type is declared once, in [`StepType::definition`]. Almost all other code uses the methods
+//! below and matches exhaustively over their return values; `words` has texts for each type. If you
+//! add a type or a value, the compiler reports each match that must handle it.
 
 engine::stored_enum! {
     /// The type of a step.

@@ -1,6 +1,7 @@
-//! Computes which properties each portal, group and tag covers. These properties decide which
-//! portals, groups and tags a limited caller can see and change (rules: access#limited-callers;
-//! access#portals-of-limited-callers).
+//! Loads the assignments of portals and finds the portal of one flat or of many, by the rule in
+//! `resolution.rs`. From these it computes which properties each portal, group and tag covers. They
+//! decide which portals, groups and tags a limited caller can see and change (rules:
+//! access#limited-callers; access#portals-of-limited-callers).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
