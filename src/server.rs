@@ -19,8 +19,8 @@ use engine::background::Background;
 use engine::clock::Clock;
 use engine::ids::Ids;
 use engine::pipeline::{
-    Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service, ServiceSettings,
-    TenantHints,
+    Callers, InFlight, Incoming, Memory, OrganizationHints, OutboundBuffer, RateLimits, Service,
+    ServiceSettings,
 };
 use engine::processors;
 use engine::summaries;
@@ -604,7 +604,7 @@ async fn assemble(
         limits: RateLimits::new(0, 0),
         guest_limits: RateLimits::new(0, 0),
         memory: Memory::for_processors(processors::count()),
-        tenant_hints: TenantHints::default(),
+        organization_hints: OrganizationHints::default(),
         in_flight: InFlight::default(),
         incoming: Arc::new(Incoming::new(u64::MAX, Duration::ZERO)),
         outbound: Arc::new(OutboundBuffer::new(u64::MAX, Duration::ZERO)),

@@ -91,7 +91,7 @@ const MAX_CONCURRENT: usize = 16;
 
 /// An organization with a subscription to new tasks.
 #[derive(Clone)]
-struct Tenant {
+struct Organization {
     platform: Client,
     client: Client,
     /// The path to which the platform sends syncs of this organization.
@@ -100,7 +100,7 @@ struct Tenant {
     keys: Keys,
 }
 
-impl Tenant {
+impl Organization {
     /// Creates the organization and its property.
     async fn on(address: SocketAddr, keys: Keys) -> anyhow::Result<Self> {
         let platform = Client::new(address, PLATFORM_KEY)?;
@@ -211,11 +211,11 @@ impl Bench {
         } = *group;
         let server = self.start_service(identity, &[])?;
         let receivers = Receivers::start(identity, count, true).await?;
-        let tenant = Tenant::on(server.address, Keys::default()).await?;
+        let organization = Organization::on(server.address, Keys::default()).await?;
         for url in receivers.urls.iter() {
-            tenant.subscribe(url).await?;
+            organization.subscribe(url).await?;
         }
-        tenant.cause_events(1).await?;
+        organization.cause_events(1).await?;
         let sample = receivers.next().await?;
         receivers.times(count - 1).await?;
         let mut poster = Poster::start(
@@ -238,7 +238,7 @@ impl Bench {
                 "/s",
                 async |length| {
                     let events = count_in(length, per_second)? / count;
-                    tenant.cause_events(events).await?;
+                    organization.cause_events(events).await?;
                     let before = server.processor_time()? + machine::own_processor_time()?;
                     let times = receivers.times(events * count).await?;
                     costs.push(processor_time_per_item(
@@ -290,18 +290,23 @@ impl Bench {
         eprintln!("event to arrival");
         let server = self.start_service(identity, &[])?;
         let receivers = Receivers::start(identity, 1, true).await?;
-        let tenant = Tenant::on(server.address, Keys::default()).await?;
-        tenant.subscribe(&receivers.urls[0]).await?;
-        let mut connection = tenant.platform.connect().await?;
+        let organization = Organization::on(server.address, Keys::default()).await?;
+        organization.subscribe(&receivers.urls[0]).await?;
+        let mut connection = organization.platform.connect().await?;
         let (mut latencies, mut after_response) = (Vec::new(), Vec::new());
         let (events, unmeasured) = IDLE_EVENTS;
         for number in 0..unmeasured + events {
             tokio::time::sleep(PAUSE).await;
-            let task = tenant.tasks([tenant.keys.next()]);
+            let task = organization.tasks([organization.keys.next()]);
             let started = Instant::now();
-            tenant
+            organization
                 .platform
-                .request_ok_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
+                .request_ok_on(
+                    &mut connection,
+                    Method::POST,
+                    &organization.sync,
+                    Some(&task),
+                )
                 .await?;
             let response_time = milliseconds(started, Instant::now());
             let arrival_time = milliseconds(started, receivers.next().await?.at);
@@ -340,14 +345,14 @@ impl Bench {
         eprintln!("a backlog of {count} deliveries");
         let server = self.start_service(identity, &[LONG_TIMEOUT])?;
         let receivers = Receivers::start(identity, BACKLOG_RECEIVERS, false).await?;
-        let tenant = Tenant::on(server.address, Keys::default()).await?;
+        let organization = Organization::on(server.address, Keys::default()).await?;
         for url in receivers.urls.iter() {
-            tenant.subscribe(url).await?;
+            organization.subscribe(url).await?;
         }
         let mut peak = 0.0_f64;
         let draining = async {
             for _ in 0..BATCHES {
-                tenant.cause_events(per_receiver).await?;
+                organization.cause_events(per_receiver).await?;
             }
             receivers.open();
             receivers.times(count).await
@@ -395,16 +400,16 @@ impl Bench {
             self.start_service(identity, &[])?,
         );
         let (others, same_without_hanging) = (
-            tenants(&with_hanging, &receivers).await?,
-            tenants(&without_hanging, &receivers).await?,
+            organizations(&with_hanging, &receivers).await?,
+            organizations(&without_hanging, &receivers).await?,
         );
         let hanging = Receivers::start(identity, 1, false).await?;
         // `keys` generates the ids of the other organizations too, so that the new organization has
         // a unique id.
         let keys = others.first().context("no targets")?.keys.clone();
-        let tenant = Tenant::on(with_hanging.address, keys).await?;
-        tenant.subscribe(&hanging.urls[0]).await?;
-        tenant.cause_events(HANGING_DELIVERIES).await?;
+        let organization = Organization::on(with_hanging.address, keys).await?;
+        organization.subscribe(&hanging.urls[0]).await?;
+        organization.cause_events(HANGING_DELIVERIES).await?;
         let compared = self
             .compare(
                 "event to arrival, p99, one hangs",
@@ -459,47 +464,59 @@ fn milliseconds(from: Instant, to: Instant) -> f64 {
 
 /// Sets up an organization for each receiver. Sends one delivery to each receiver, so that the
 /// connection to it is open.
-async fn tenants(server: &Server, receivers: &Receivers) -> anyhow::Result<Vec<Tenant>> {
+async fn organizations(
+    server: &Server,
+    receivers: &Receivers,
+) -> anyhow::Result<Vec<Organization>> {
     let (address, keys) = (server.address, Keys::default());
-    let (mut tenants, mut tasks) = (Vec::new(), JoinSet::new());
+    let (mut organizations, mut tasks) = (Vec::new(), JoinSet::new());
     for url in receivers.urls.iter() {
         let url = url.clone();
         if tasks.len() >= MAX_CONCURRENT
             && let Some(result) = tasks.join_next().await
         {
-            tenants.push(result??);
+            organizations.push(result??);
         }
         let keys = keys.clone();
         tasks.spawn(async move {
-            let tenant = Tenant::on(address, keys).await?;
-            tenant.subscribe(&url).await?;
-            tenant.cause_events(1).await?;
-            anyhow::Ok(tenant)
+            let organization = Organization::on(address, keys).await?;
+            organization.subscribe(&url).await?;
+            organization.cause_events(1).await?;
+            anyhow::Ok(organization)
         });
     }
     while let Some(result) = tasks.join_next().await {
-        tenants.push(result??);
+        organizations.push(result??);
     }
-    receivers.times(tenants.len()).await?;
-    Ok(tenants)
+    receivers.times(organizations.len()).await?;
+    Ok(organizations)
 }
 
 /// Causes `count` events at a constant rate, each in the next organization. Returns the 99th
 /// percentile of the times from an event to the arrival of its delivery, in milliseconds. Each time
 /// is counted from just before the request that syncs the event's task.
-async fn latency(tenants: &[Tenant], receivers: &Receivers, count: usize) -> anyhow::Result<f64> {
+async fn latency(
+    organizations: &[Organization],
+    receivers: &Receivers,
+    count: usize,
+) -> anyhow::Result<f64> {
     let mut pace = tokio::time::interval(Duration::from_secs(1) / EVENTS_PER_SECOND);
     let mut syncs = JoinSet::new();
-    for tenant in tenants.iter().cycle().take(count).cloned() {
+    for organization in organizations.iter().cycle().take(count).cloned() {
         pace.tick().await;
         syncs.spawn(async move {
-            let id = tenant.keys.next();
-            let task = tenant.tasks([id]);
-            let mut connection = tenant.platform.connect().await?;
+            let id = organization.keys.next();
+            let task = organization.tasks([id]);
+            let mut connection = organization.platform.connect().await?;
             let started = Instant::now();
-            tenant
+            organization
                 .platform
-                .request_ok_on(&mut connection, Method::POST, &tenant.sync, Some(&task))
+                .request_ok_on(
+                    &mut connection,
+                    Method::POST,
+                    &organization.sync,
+                    Some(&task),
+                )
                 .await?;
             anyhow::Ok((id, started))
         });

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use askama::Template;
 use engine::access::{self, Permission};
 use engine::clock::Clock;
 use engine::ids::Ids;
@@ -94,13 +95,14 @@ pub async fn demo(mut flags: ServeFlags) -> Result<(), String> {
     };
     let sign_in = sign_in_link(&platform, &data).await?;
     let examples = examples(&platform, &data).await?;
-    super::print_or_warn(&banner(
-        &server.service.app_state.public_url,
-        &platform_key,
-        &sign_in,
-        &examples,
-        &data,
-    ));
+    let banner = Banner {
+        base: &server.service.app_state.public_url,
+        platform_key: &platform_key,
+        sign_in: &sign_in,
+        examples: &examples,
+        data: &data,
+    };
+    super::print_or_warn(&banner.render().map_err(|error| error.to_string())?);
     super::serve_until_signal(server, signals).await
 }
 
@@ -153,53 +155,16 @@ async fn examples(platform: &LocalCaller<'_>, data: &DemoData) -> Result<String,
     Ok(lines)
 }
 
-/// Returns the text that the demo prints when it is ready.
-fn banner(
-    base: &str,
-    platform_key: &str,
-    sign_in: &str,
-    examples: &str,
-    data: &DemoData,
-) -> String {
-    let DemoData {
-        organization,
-        member,
-        api_key,
-        stay_token,
-        reservation,
-        examples: _,
-        flats,
-        districts,
-        steps,
-        manuals,
-    } = data;
-    format!(
-        "\n  {flats} flats in {districts} districts of Barcelona, three portals, {RESERVATIONS} \
-            reservations,\n  {steps} pre-check-in steps, {manuals} house manuals.\n\n\x20 sign-in \
-            link  {sign_in}\n\x20               (to the console, as a member of the team; good \
-            once, and for five minutes)\n\n\x20 base URL      {base}/api/v1\n\x20 API key       \
-            {api_key}\n\x20 guest link    {base}/stay/{stay_token}\n\x20 assistants    {base}/mcp, \
-            signed in by the first link, or with the API key:\n\x20               claude mcp add \
-            --transport http vestibule {base}/mcp\n\x20 docs          {base}/docs\n\x20 platform \
-            key  {platform_key}\n\x20 organization  {organization}\n\n{examples}\n\x20 \
-            Try:\n\n\x20 curl -s -H 'Authorization: Bearer {api_key}' {base}/api/v1/portals\n\x20 \
-            curl -s -H 'Authorization: Bearer {api_key}' \
-            {base}/api/v1/reservations/{reservation}/explain\n\n\x20 Another link to the console, \
-            for a member of the team:\n\n\x20 curl -s -X POST -H 'Authorization: Bearer \
-            {platform_key}' -H 'Content-Type: application/json' \\\n\x20   -d '{{\"returnTo\": \
-            \"/console\"}}' \
-            {base}/platform/v1/organizations/{organization}/members/{member}/sign-in-links\n\n\x20 \
-            Watch a delivery: a subscription, a ping and its result. Nothing answers at this \
-            address, and the log says so;\n\x20 put one of yours in its place, or one on this \
-            machine as docs/how-to/receive-webhooks.md has it.\n\n\x20 id=$(curl -s -H \
-            'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' \\\n\x20   -d \
-            '{{\"event\": \"reservation.created\", \"targetUrl\": \"https://example.com/hooks\"}}' \
-            \\\n\x20   {base}/api/v1/webhook-subscriptions | sed \
-            's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/')\n\x20 curl -s -X POST -H 'Authorization: Bearer \
-            {api_key}' {base}/api/v1/webhook-subscriptions/$id/ping; sleep 1\n\x20 curl -s -H \
-            'Authorization: Bearer {api_key}' \
-            {base}/api/v1/webhook-subscriptions/$id/deliveries\n\n"
-    )
+/// The text that the demo prints when it is ready.
+#[derive(Template)]
+#[template(path = "demo.txt")]
+struct Banner<'d> {
+    base: &'d str,
+    platform_key: &'d str,
+    sign_in: &'d str,
+    /// The lines about the example reservations.
+    examples: &'d str,
+    data: &'d DemoData,
 }
 
 /// Creates all data of the demo through the API.

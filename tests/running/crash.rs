@@ -42,14 +42,14 @@ fn start(database_url: &str, authority: &TestAuthority) -> Node {
 
 /// An organization with its API key. Its requests can go to any node.
 #[derive(Clone)]
-struct Tenant {
+struct OrganizationClient {
     http: Client,
     organization: Uuid,
     token: String,
     property: Uuid,
 }
 
-impl Tenant {
+impl OrganizationClient {
     /// Creates an organization with a property and a subscription for the receiver.
     async fn new(node: &Node, receiver: &RawReceiver) -> Self {
         let http = Client::builder().timeout(WAIT_LIMIT).build().unwrap();
@@ -193,7 +193,7 @@ struct SyncLoad {
 }
 
 impl SyncLoad {
-    fn start(client: &Tenant, bases: &[&str]) -> Self {
+    fn start(client: &OrganizationClient, bases: &[&str]) -> Self {
         let mut load = Self {
             acknowledged: Arc::default(),
             stop: Arc::default(),
@@ -233,7 +233,12 @@ impl SyncLoad {
 /// Waits until the receiver has got an event about each of these records. A node finds the
 /// deliveries of a killed node only when it searches for due deliveries. New events start such a
 /// search, so this function syncs a reservation from time to time.
-async fn all_arrive(client: &Tenant, node: &Node, receiver: &RawReceiver, acknowledged: &[Uuid]) {
+async fn all_arrive(
+    client: &OrganizationClient,
+    node: &Node,
+    receiver: &RawReceiver,
+    acknowledged: &[Uuid],
+) {
     let mut looks = 0_u32;
     wait_until("every acknowledged event arrives", async || {
         looks += 1;
@@ -291,7 +296,7 @@ async fn acknowledged_events_arrive_despite_repeated_kills() {
     for url in databases(directory.path()).await {
         let receiver = authority.receiver(Presents::Right, ok()).await;
         let mut node = start(&url, &authority);
-        let client = Tenant::new(&node, &receiver).await;
+        let client = OrganizationClient::new(&node, &receiver).await;
         let mut acknowledged = Vec::new();
         for round in 0..KILLS {
             let load = SyncLoad::start(&client, &[&node.base]);
@@ -343,7 +348,7 @@ async fn failures_are_counted_once_despite_kills() {
             )
             .await;
         let mut node = start(&url, &authority);
-        let client = Tenant::new(&node, &receiver).await;
+        let client = OrganizationClient::new(&node, &receiver).await;
         client.reservations(&node.base, EVENTS).await.unwrap();
         for round in 0..kills {
             tokio::time::sleep(random_delay(round)).await;
@@ -352,7 +357,7 @@ async fn failures_are_counted_once_despite_kills() {
         }
         let subscription = async || client.subscription(&node).await["consecutiveFailures"].clone();
         let quiet = authority.receiver(Presents::Right, ok()).await;
-        let other = Tenant::new(&node, &quiet).await;
+        let other = OrganizationClient::new(&node, &quiet).await;
         wait_until("every delivery has failed", async || {
             // Events of another organization make the node search for due deliveries. The search
             // also finds the deliveries of a killed node.
@@ -393,7 +398,7 @@ async fn deliveries_continue_when_a_node_of_two_is_killed() {
     let authority = TestAuthority::create();
     let receiver = authority.receiver(Presents::Right, ok()).await;
     let (mut one, two) = (start(&url, &authority), start(&url, &authority));
-    let client = Tenant::new(&one, &receiver).await;
+    let client = OrganizationClient::new(&one, &receiver).await;
 
     // Although both nodes look for deliveries, the receiver gets each delivery once.
     let load = SyncLoad::start(&client, &[&one.base, &two.base]);
@@ -432,7 +437,7 @@ async fn a_retry_is_sent_after_its_pause_without_other_activity() {
             )
             .await;
         let node = start(&url, &authority);
-        let client = Tenant::new(&node, &receiver).await;
+        let client = OrganizationClient::new(&node, &receiver).await;
         // The four pauses between the attempts of a delivery are at most 50, 100, 200 and 400 ms. A
         // dispatcher that looked for retries at fixed intervals would take a second for each.
         let mut shortest = Duration::MAX;

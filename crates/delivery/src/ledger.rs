@@ -108,7 +108,8 @@ store::statements! {
     LOCK_SUBSCRIPTION = "select id from webhook_subscription where organization_id = ?1 and id = ?2
         and deleted_at is null for no key update";
     /// Ends the claim on a delivery and writes the delivery's new state. Returns no row if the
-    /// claim is no longer valid.
+    /// claim is no longer valid. `is_cut` is true if the delivery was discarded because its
+    /// subscription is disabled.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null,
         doc = ?6, is_cut = ?7
         where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3

@@ -17,8 +17,8 @@ use engine::ids::Ids;
 use engine::module::{Module, assemble};
 use engine::operation::{CacheBasis, Needs, Nothing, Operation, OperationName, Surface};
 use engine::pipeline::{
-    self, Callers, InFlight, Incoming, Memory, OutboundBuffer, RateLimits, Service,
-    ServiceSettings, TenantHints,
+    self, Callers, InFlight, Incoming, Memory, OrganizationHints, OutboundBuffer, RateLimits,
+    Service, ServiceSettings,
 };
 use engine::values;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG};
@@ -216,7 +216,7 @@ impl Program {
             limits: RateLimits::new(100, 0),
             guest_limits: RateLimits::new(0, 0),
             memory: Memory::for_processors(2),
-            tenant_hints: TenantHints::default(),
+            organization_hints: OrganizationHints::default(),
             in_flight: InFlight::default(),
             incoming: Arc::new(Incoming::new(1 << 20, Duration::ZERO)),
             outbound: Arc::new(OutboundBuffer::new(1 << 20, Duration::ZERO)),

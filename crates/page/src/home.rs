@@ -144,8 +144,8 @@ struct HomeStepRow<'v> {
 
 /// Renders the entry page.
 ///
-/// `is_handed_in` is true if the guest submitted the pre-check-in just before this request.
-pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
+/// `was_just_submitted` is true if the guest submitted the pre-check-in just before this request.
+pub fn render(page_stay: &PageStay, was_just_submitted: bool) -> Result<String> {
     let phase = page_stay.phase();
     let view = &page_stay.view;
     let is_cancelled = phase == Phase::Cancelled;
@@ -165,7 +165,7 @@ pub fn render(page_stay: &PageStay, is_handed_in: bool) -> Result<String> {
         manuals::sections(page_stay, is_first)
     };
     let asking = if is_on {
-        asking(page_stay, phase, is_handed_in)
+        asking(page_stay, phase, was_just_submitted)
     } else {
         None
     };
@@ -337,7 +337,11 @@ fn extras(page_stay: &PageStay) -> Option<Extras<'_>> {
     })
 }
 
-fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<PrecheckinPrompt<'_>> {
+fn asking(
+    page_stay: &PageStay,
+    phase: Phase,
+    was_just_submitted: bool,
+) -> Option<PrecheckinPrompt<'_>> {
     let precheckin = &page_stay.view.precheckin;
     let prompt = precheckin.prompt_message.as_deref();
     let is_asked = page_stay.should_submit();
@@ -401,7 +405,7 @@ fn asking(page_stay: &PageStay, phase: Phase, is_handed_in: bool) -> Option<Prec
         review: (is_asked && unfinished.is_none() && sent_back.is_some())
             .then(|| page_stay.links.review()),
         rows: rows.collect(),
-        has_confetti: is_handed_in
+        has_confetti: was_just_submitted
             && status.is_submitted()
             && !page_stay.is_reopened()
             && page_stay

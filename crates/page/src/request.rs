@@ -37,7 +37,7 @@ pub struct PageRequest {
     ids: Vec<(String, Option<Uuid>)>,
     query: Vec<(String, String)>,
     /// The language that the query names; `None` if it is missing or invalid.
-    asked: Option<String>,
+    requested_language: Option<String>,
     /// The language tags in the browser's `Accept-Language` header, the most preferred first.
     accepted: Vec<String>,
     /// The caller of the last operation, which the page logs; `None` until the page has called an
@@ -80,9 +80,9 @@ impl PageRequest {
                 )
             })
             .collect();
-        let asked = first_value(&query, "language").and_then(language::parse_lenient);
+        let requested_language = first_value(&query, "language").and_then(language::parse_lenient);
         let accepted = accepted_languages(&parts.headers);
-        let links = StayLinks::new(path(&service, &token), asked.clone());
+        let links = StayLinks::new(path(&service, &token), requested_language.clone());
         (
             Self {
                 service,
@@ -92,7 +92,7 @@ impl PageRequest {
                 token,
                 ids,
                 query,
-                asked,
+                requested_language,
                 accepted,
                 requester: None,
             },
@@ -134,7 +134,7 @@ impl PageRequest {
             token,
             ids: Vec::new(),
             query: Vec::new(),
-            asked: None,
+            requested_language: None,
             accepted: Vec::new(),
             requester: None,
         }
@@ -191,7 +191,7 @@ impl PageRequest {
     #[must_use]
     pub fn tag(&self) -> String {
         let language = best_language(self.accepted.iter().map(String::as_str), &[]);
-        let language = self.asked.as_deref().or(language);
+        let language = self.requested_language.as_deref().or(language);
         language.unwrap_or(ENGLISH).to_owned()
     }
 
@@ -209,7 +209,7 @@ impl PageRequest {
     /// guest's language. If the guest's language is unknown, the service uses the browser's most
     /// preferred language that has texts.
     pub async fn view(&mut self) -> Result<LocalAnswer, PageRefusal> {
-        let language = self.asked.clone();
+        let language = self.requested_language.clone();
         let language = language.map(|language| ("language".to_owned(), language));
         let accepted = self.accepted.iter();
         let accepted = accepted.map(|tag| ("accepted".to_owned(), tag.clone()));
@@ -234,7 +234,10 @@ impl PageRequest {
     pub fn page_stay(&mut self, answer: LocalAnswer) -> Result<PageStay, PageRefusal> {
         let seen = operation_calls::value(PAGE_VIEW, answer)?;
         let PageView { view, language } = &*seen;
-        let tag = self.asked.clone().unwrap_or_else(|| language.clone());
+        let tag = self
+            .requested_language
+            .clone()
+            .unwrap_or_else(|| language.clone());
         let now = self.service.clock.now();
         let key = self.service.app_state.ids.uuid(now);
         let at = match (self.moment(), &view.preview) {
@@ -293,11 +296,11 @@ impl PageRequest {
             .filter_map(|(_, id)| *id)
             .map(|id| id.to_string())
             .collect();
-        let asked = self.asked.as_deref().unwrap_or_default();
+        let requested_language = self.requested_language.as_deref().unwrap_or_default();
         let has_passes = self.signer().is_some();
         Some(
             format!(
-                "{operation} {} {ids} {asked} {} {has_passes}",
+                "{operation} {} {ids} {requested_language} {} {has_passes}",
                 self.links.path(),
                 self.accepted.join(",")
             )

@@ -109,7 +109,7 @@ pub async fn add_organization(service: &Service, new: NewOrganization) -> Result
 /// sign-in link for that member.
 pub async fn invite(service: &Service, invitation: Invitation) -> Result<InvitedMember> {
     let (now, app_state) = (service.clock.now(), service.app_state.clone());
-    let tenant = Some(invitation.organization);
+    let share = Some(invitation.organization);
     let invite = move |tx: &mut Transaction<'_>| {
         let system = System {
             tx,
@@ -128,7 +128,7 @@ pub async fn invite(service: &Service, invitation: Invitation) -> Result<Invited
     };
     service
         .store
-        .write_for(tenant, store::WORK_LIMIT, invite)
+        .write_for(share, store::WORK_LIMIT, invite)
         .await
 }
 

@@ -215,7 +215,7 @@ impl Declaration {
     {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
-        self.0.work = tenant(move |context, input| Ok(Answer::of(work(context, input)?)));
+        self.0.work = in_organization(move |context, input| Ok(Answer::of(work(context, input)?)));
         self.0
     }
 
@@ -257,7 +257,8 @@ impl Declaration {
         self.0.input = Box::new(I::json_schema);
         self.0.output = Box::new(SchemaGenerator::subschema_for::<O>);
         self.0.answers_text = true;
-        self.0.work = tenant(move |context, input| Ok(Answer::text(work(context, input)?)));
+        self.0.work =
+            in_organization(move |context, input| Ok(Answer::text(work(context, input)?)));
         self.0
     }
 
@@ -289,7 +290,7 @@ impl Declaration {
         self.0.output = Box::new(SchemaGenerator::subschema_for::<Vec<O>>);
         self.0.paging = Some(limits);
         let work = Arc::new(work);
-        self.0.work = Work::Tenant(Box::new(move |mut input| {
+        self.0.work = Work::Organization(Box::new(move |mut input| {
             let page = page(&mut input, limits);
             let (work, input) = (work.clone(), typed(input)?);
             Ok(Box::new(move |context| {
@@ -420,14 +421,14 @@ impl Declaration {
     }
 }
 
-fn tenant<I>(
+fn in_organization<I>(
     work: impl Fn(&mut Context<'_, '_>, I) -> Result<Answer> + Send + Sync + 'static,
 ) -> Work
 where
     I: DeserializeOwned + Send + 'static,
 {
     let work = Arc::new(work);
-    Work::Tenant(Box::new(move |input| {
+    Work::Organization(Box::new(move |input| {
         let (work, input) = (work.clone(), typed(input)?);
         Ok(Box::new(move |context| work(context, input)))
     }))

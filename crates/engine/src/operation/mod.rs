@@ -194,7 +194,7 @@ pub struct ShownOnce {
 }
 
 type SchemaOf = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
-type TenantWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
+type OrganizationWork = dyn Fn(Value) -> Result<Job> + Send + Sync;
 /// The function that does an operation's work in the transaction. It has captured the parsed input.
 pub type Job = Box<dyn FnOnce(&mut Context<'_, '_>) -> Result<Answer> + Send>;
 /// Rules for an input that its schema cannot express. The second argument has the names of the
@@ -236,7 +236,7 @@ pub struct CommandContext {
 pub enum Work {
     /// Runs within one organization. The input is converted to its Rust type before the transaction
     /// begins.
-    Tenant(Box<TenantWork>),
+    Organization(Box<OrganizationWork>),
     /// Runs outside of any organization. Only operations of the platform interface have this
     /// variant.
     System(Box<SystemWork>),

@@ -77,7 +77,7 @@ pub(super) fn recall(
             None => bearer(&request.headers)
                 .and_then(|token| cached(service, token, Resource::Api, now)),
         }
-        .map(Caller::Tenant)),
+        .map(Caller::Organization)),
         Surface::Platform => platform_caller(service, operation, request).map(Some),
         Surface::Guest => {
             let token = link_token(request)
@@ -86,7 +86,7 @@ pub(super) fn recall(
             let cached = token
                 .zip(service.store.version())
                 .and_then(|(token, version)| service.memory.caller(token, version, now));
-            Ok(cached.map(Caller::Tenant))
+            Ok(cached.map(Caller::Organization))
         }
     }
 }
@@ -120,7 +120,7 @@ pub async fn at_tools(
     if !service.store.is_only_process() {
         return look_up_shared(service, &token, resource, now).await;
     }
-    let (share, shared) = (service.tenant_hints.of_token(&token), service.clone());
+    let (share, shared) = (service.organization_hints.of_token(&token), service.clone());
     service
         .store
         .read_for(share, move |tx| look_up(tx, &shared, &token, resource, now))
@@ -280,9 +280,9 @@ pub(super) async fn look_up_caller(call: &super::Call) -> Result<Caller> {
         }
     };
     service
-        .tenant_hints
+        .organization_hints
         .remember(operation, head, identified.organization.id);
-    Ok(Caller::Tenant(identified))
+    Ok(Caller::Organization(identified))
 }
 
 async fn look_up_shared(
@@ -334,7 +334,7 @@ pub(super) fn identify(
     let caller = match operation.surface {
         Surface::Public => {
             let token = bearer(&request.headers).ok_or(ErrorKind::Authentication)?;
-            Caller::Tenant(look_up(tx, service, token, request.resource(), now)?)
+            Caller::Organization(look_up(tx, service, token, request.resource(), now)?)
         }
         Surface::Platform => platform_caller(service, operation, request)?,
         Surface::Guest => {
@@ -349,12 +349,12 @@ pub(super) fn identify(
                     identified.clone(),
                 );
             }
-            Caller::Tenant(identified)
+            Caller::Organization(identified)
         }
     };
-    if let Caller::Tenant(identified) = &caller {
+    if let Caller::Organization(identified) = &caller {
         service
-            .tenant_hints
+            .organization_hints
             .remember(operation, request, identified.organization.id);
     }
     Ok(caller)

@@ -476,8 +476,8 @@ mod tests {
                 .await
                 .is_some()
         );
-        let tenant = Sender::Organization(Uuid::nil());
-        assert!(incoming.clone().admit(tenant, size(1_000)).await.is_some());
+        let sender = Sender::Organization(Uuid::nil());
+        assert!(incoming.clone().admit(sender, size(1_000)).await.is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -14,6 +14,7 @@ mod idempotency;
 mod incoming;
 mod local;
 mod memory;
+mod organization_hints;
 mod outbound;
 mod peer_limits;
 mod precondition;
@@ -23,7 +24,6 @@ mod request;
 mod service;
 mod shared_log;
 mod stages;
-mod tenant_hints;
 mod unauthenticated;
 mod upload;
 mod validate;
@@ -54,6 +54,7 @@ pub use incoming::{Incoming, Refusal, Sender, out_of_memory};
 pub use local::{LocalAnswer, LocalData, LocalOutcome, call};
 use memory::{AnswerKey, CachedForm};
 pub use memory::{CacheStatistics, CachedAnswer, Memory, tag};
+pub use organization_hints::OrganizationHints;
 pub use outbound::{OutboundBuffer, OutboundReservation, TimeoutGuard};
 pub use peer_limits::PeerLimits;
 pub use precondition::{CODINGS, coded};
@@ -64,7 +65,6 @@ pub use request::{Payload, Receiving, Request, counted_for};
 pub use service::{Service, ServiceSettings};
 pub use shared_log::SharedLog;
 use stages::{Admitted, Call, Validated};
-pub use tenant_hints::TenantHints;
 pub use unauthenticated::{RequiredCredential, refusal as unauthenticated, was_sent};
 use write::write;
 
@@ -338,7 +338,7 @@ async fn run_stages(
         .instrument(stage!("authenticate"))
         .await?;
     let share = caller.as_ref().map_or_else(
-        || service.tenant_hints.of(operation, head),
+        || service.organization_hints.of(operation, head),
         Caller::organization,
     );
     service.wait_for_space(share).await?;
@@ -487,7 +487,7 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     if is_batched {
         return authenticate::look_up_caller(call).await.map(Some);
     }
-    let (share, shared) = (service.tenant_hints.of(operation, head), call.clone());
+    let (share, shared) = (service.organization_hints.of(operation, head), call.clone());
     let identify = move |tx: &mut Transaction<'_>| {
         authenticate::identify(
             tx,
@@ -512,7 +512,7 @@ async fn take_shared_quota(call: &Call, caller: &Caller) -> Option<Quota> {
     if operation.surface != Surface::Public || head.caller.is_some() {
         return None;
     }
-    let Caller::Tenant(identified) = caller else {
+    let Caller::Organization(identified) = caller else {
         return None;
     };
     let span = if service.limits.are_shared() {
@@ -529,7 +529,7 @@ async fn take_shared_quota(call: &Call, caller: &Caller) -> Option<Quota> {
 
 /// Returns the cached response, if it is still valid.
 fn recall(call: &Call, admitted: &Admitted) -> Option<Success> {
-    let Caller::Tenant(identified) = admitted.caller() else {
+    let Caller::Organization(identified) = admitted.caller() else {
         return None;
     };
     let (key, basis) = AnswerKey::of(call.operation, identified, &call.head)?;
@@ -550,7 +550,7 @@ async fn finish_read(call: &Call, read: ReadOutcome) -> Result<Success> {
 
 /// An identified caller: of an organization, or the platform.
 pub(crate) enum Caller {
-    Tenant(Arc<Identified>),
+    Organization(Arc<Identified>),
     /// The platform. The organization is the one in the path, which is not looked up yet; `None` if
     /// the path has none.
     Platform(Access, Option<Uuid>),
@@ -559,14 +559,14 @@ pub(crate) enum Caller {
 impl Caller {
     fn access(&self) -> &Access {
         match self {
-            Self::Tenant(identified) => &identified.access,
+            Self::Organization(identified) => &identified.access,
             Self::Platform(access, _) => access,
         }
     }
 
     fn organization(&self) -> Option<Uuid> {
         match self {
-            Self::Tenant(identified) => Some(identified.organization.id),
+            Self::Organization(identified) => Some(identified.organization.id),
             Self::Platform(_, organization) => *organization,
         }
     }
@@ -575,7 +575,7 @@ impl Caller {
     /// the organization's configuration revision is still `configuration`.
     fn is_valid_for(&self, configuration: i64, now: Timestamp) -> bool {
         match self {
-            Self::Tenant(identified) => {
+            Self::Organization(identified) => {
                 identified.revisions.configuration == configuration && identified.is_valid(now)
             }
             Self::Platform(..) => true,
@@ -584,7 +584,7 @@ impl Caller {
 
     fn country(&self) -> &str {
         match self {
-            Self::Tenant(identified) => &identified.organization.settings.country.0,
+            Self::Organization(identified) => &identified.organization.settings.country.0,
             Self::Platform(..) => crate::access::DEFAULT_COUNTRY,
         }
     }
@@ -613,7 +613,7 @@ fn read(
     } = call;
     let system = service.system(tx, *now);
     let answer = match (&operation.work, &caller) {
-        (Work::Tenant(prepare), Caller::Tenant(identified)) => {
+        (Work::Organization(prepare), Caller::Organization(identified)) => {
             let mut context = Context::of_identified(system, identified);
             let answer = prepare(input)?(&mut context)?;
             let holds = context.validity();
@@ -629,10 +629,10 @@ fn read(
             }
             answer
         }
-        (Work::Tenant(prepare), Caller::Platform(access, Some(id))) => {
+        (Work::Organization(prepare), Caller::Platform(access, Some(id))) => {
             prepare(input)?(&mut Context::for_reading(system, *id, access)?)?
         }
-        (Work::Tenant(_), Caller::Platform(_, None)) => {
+        (Work::Organization(_), Caller::Platform(_, None)) => {
             return Err(Error::not_found("Organization"));
         }
         (Work::System(work), _) => work(&mut { system }, input)?,

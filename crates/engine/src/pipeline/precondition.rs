@@ -45,7 +45,7 @@ impl Precondition {
                 && read.path == operation.path
         });
         let read = match read.map(|read| &read.work) {
-            Some(Work::Tenant(prepare)) => Some(prepare(path_fields(operation, input))?),
+            Some(Work::Organization(prepare)) => Some(prepare(path_fields(operation, input))?),
             _ => None,
         };
         Ok(Some(Self { tags, read }))

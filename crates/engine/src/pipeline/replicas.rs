@@ -53,7 +53,7 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
     let Call {
         service, operation, ..
     } = &**call;
-    let Caller::Tenant(identified) = validated.caller() else {
+    let Caller::Organization(identified) = validated.caller() else {
         return None;
     };
     if !operation.may_lag || !service.store.has_replicas() {
@@ -74,7 +74,7 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
             return Ok(None);
         }
         stage!("run")
-            .in_scope(|| super::read(tx, &shared, Caller::Tenant(identified), input))
+            .in_scope(|| super::read(tx, &shared, Caller::Organization(identified), input))
             .map(Some)
     };
     let (outcome, answer) = match service.store.read_from_replica(read).await {

@@ -9,7 +9,7 @@ use store::{Share, Transaction};
 
 use super::incoming::Incoming;
 use super::outbound::OutboundBuffer;
-use super::{Callers, InFlight, Memory, RateLimits, TenantHints};
+use super::{Callers, InFlight, Memory, OrganizationHints, RateLimits};
 use crate::app::App;
 use crate::app_state::AppState;
 use crate::background::Background;
@@ -48,7 +48,7 @@ pub struct Service {
     pub callers: Callers,
     /// The organization of each recently used token. The store schedules a read in the share of
     /// this organization.
-    pub tenant_hints: TenantHints,
+    pub organization_hints: OrganizationHints,
     /// Idempotency keys of requests in progress.
     pub in_flight: InFlight,
     /// The memory budget of request bodies.

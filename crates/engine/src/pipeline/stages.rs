@@ -65,17 +65,17 @@ impl Call {
             organization: caller.organization(),
             credential: caller.access().credential,
         });
-        if let Caller::Tenant(identified) = &caller {
+        if let Caller::Organization(identified) = &caller {
             service.app_state.uses.record(identified.owner(), *now);
         }
         let elapsed = service.clock.elapsed();
         facts.quota = match (operation.surface, &caller) {
-            (Surface::Public, Caller::Tenant(identified))
+            (Surface::Public, Caller::Organization(identified))
                 if self.head.caller.is_none() || self.head.is_tool_call =>
             {
                 shared_quota.or_else(|| service.limits.take(identified.owner(), elapsed, *now))
             }
-            (Surface::Guest, Caller::Tenant(identified)) => {
+            (Surface::Guest, Caller::Organization(identified)) => {
                 service.guest_limits.take(identified.owner(), elapsed, *now)
             }
             _ => None,
@@ -123,7 +123,7 @@ impl Admitted {
             call.permit_body(caller.access(), arguments)?;
         }
         let key = match &caller {
-            Caller::Tenant(identified) if call.operation.effect == Effect::Write => {
+            Caller::Organization(identified) if call.operation.effect == Effect::Write => {
                 IdempotencyKey::of(call.operation, &call.head, identified.owner())?
             }
             _ => None,
@@ -179,7 +179,7 @@ impl Validated {
     /// caller's revisions, which must come from the snapshot of the response.
     pub(super) fn reauthenticate(mut self, tx: &mut Transaction<'_>, call: &Call) -> Result<Self> {
         if let Some(identified) = admit_again(tx, call, &self.parsed.arguments)? {
-            self.parsed.caller = Caller::Tenant(identified);
+            self.parsed.caller = Caller::Organization(identified);
         }
         Ok(self)
     }

@@ -145,7 +145,7 @@ async fn find_even_expired(
     service: &Arc<Service>,
     token: &str,
 ) -> Option<(Option<Identified>, Option<Timestamp>)> {
-    let (share, token) = (service.tenant_hints.of_token(token), token.to_owned());
+    let (share, token) = (service.organization_hints.of_token(token), token.to_owned());
     let find = move |tx: &mut store::Transaction<'_>| {
         let identified = access::find(tx, &token, Timestamp::MIN)?;
         let revoked_at = if identified.is_none() {

@@ -33,7 +33,7 @@ pub(super) struct Write {
 
 /// The work of a write. Its input is already parsed.
 enum Prepared {
-    Tenant(Lock, Job),
+    Organization(Lock, Job),
     System(Value),
 }
 
@@ -66,12 +66,14 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
         (Work::Command(prepare), Some(id)) => {
             return command(write, id, key_guard, prepare(input)?).await;
         }
-        (Work::Tenant(prepare), Some(id)) => Prepared::Tenant(
+        (Work::Organization(prepare), Some(id)) => Prepared::Organization(
             Lock::of(&service.app_state, id, call.operation.raised_revision),
             prepare(input)?,
         ),
         (Work::System(_), _) => Prepared::System(input),
-        (Work::Tenant(_) | Work::Command(_), None) => return Err(Error::not_found("Organization")),
+        (Work::Organization(_) | Work::Command(_), None) => {
+            return Err(Error::not_found("Organization"));
+        }
         (Work::Provider(_), _) => {
             return Err(Error::internal(
                 "an operation that asks a provider must be a read",
@@ -85,7 +87,7 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
                 return Ok((recorded, BTreeSet::new()));
             }
             match prepared {
-                Prepared::Tenant(lock, job) => write.in_organization(tx, lock, job),
+                Prepared::Organization(lock, job) => write.in_organization(tx, lock, job),
                 Prepared::System(input) => write.outside_organizations(tx, input),
             }
         })

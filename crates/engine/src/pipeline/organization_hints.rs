@@ -1,4 +1,4 @@
-//! Tenant hints. A read waits for its organization's turn before it authenticates its token. The
+//! Organization hints. A read waits for its organization's turn before it authenticates its token. The
 //! hint says which organization that probably is: the one to which the token belonged before.
 
 use quick_cache::sync::Cache;
@@ -16,15 +16,15 @@ const MAX_TOKENS: usize = 16_384;
 /// The organization of each token at the token's last look-up. A hint affects only when a read is
 /// scheduled, never whether the request is authenticated. A hint can be outdated: a read with a
 /// deleted token is scheduled in the share of its former organization, and then refused.
-pub struct TenantHints(Cache<[u8; 32], Uuid>);
+pub struct OrganizationHints(Cache<[u8; 32], Uuid>);
 
-impl Default for TenantHints {
+impl Default for OrganizationHints {
     fn default() -> Self {
         Self(Cache::new(MAX_TOKENS))
     }
 }
 
-impl TenantHints {
+impl OrganizationHints {
     /// Returns the share of the organization to which the token of a request belongs. If that
     /// organization is not known yet, returns a separate share for the token.
     pub(super) fn of(&self, operation: &Operation, request: &Head) -> Share {
