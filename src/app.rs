@@ -3,19 +3,19 @@
 
 use std::sync::{Arc, LazyLock};
 
+use access::{oauth, people};
 use engine::app::{About, App, DocumentAdditions};
 use engine::module::{Module, Routes, assemble};
 use engine::operation::Surface;
 use engine::pipeline::Service;
-use serde_json::Value;
-use vestibule_http::surface::{self, OtherRoutes};
-
-use crate::guides;
-use access::{oauth, people};
 use features::{
     calendars, devices, events, guest, manuals, platform, portals, precheck, records, scopes,
     search, tables, translations,
 };
+use serde_json::Value;
+use vestibule_http::surface::{self, OtherRoutes};
+
+use crate::guides;
 
 /// The modules, in the order in which the published documents list their operations. The modules
 /// that integrators need first are at the beginning.
@@ -236,10 +236,10 @@ pub(crate) fn routes(service: &Arc<Service>) -> OtherRoutes {
 
 #[cfg(test)]
 mod tests {
+    use features::translations::{SourceTable, TextRules};
     use strum::VariantArray as _;
 
     use super::*;
-    use features::translations::{SourceTable, TextRules};
 
     #[test]
     fn every_source_table_belongs_to_exactly_one_module() {

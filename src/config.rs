@@ -25,6 +25,7 @@ use engine::access::Permission;
 use engine::nearest::nearest;
 use engine::operation::Surface;
 use engine::traces::Endpoint;
+use features::records::RecordKind;
 use uuid::Uuid;
 
 use self::secrets::single_line_secret;
@@ -32,7 +33,6 @@ pub use self::serve::{Oidc, ServeFlags};
 use self::text::TrimmedParser;
 pub use self::tls::{PublicUrlFlags, TlsFlags};
 use self::values::{column, country, duration, email, kind, language, name, permission, time_zone};
-use features::records::RecordKind;
 
 /// Guest portals for short-term rentals.
 #[derive(Debug, Parser)]

@@ -12,6 +12,19 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::access::oauth::{ClientDocumentFetcher, Registrations};
+use ::access::people::{IdentityProvider, SignInSettings};
+use features::calendars::CalendarFetcher;
+use features::devices::DeviceConnector;
+use features::events::{self, Payloads, ReconnectDelay, Timekeeper};
+use features::guest::{self, ChargeNoticeWorker, UploadLimits, UploadRetention};
+use features::manuals::StockPhotos;
+use features::platform::{BackupStatusFile, ConsoleKeys};
+use features::records::{FilesUrl, PhotoSigner};
+use features::translations::Translator;
+use page::{Apns, PageCache, PassPushes, PassSigner};
+use vestibule_console::{AnonymousLimits, PageLimits};
+
 use delivery::{self, Dependencies, Dispatcher, Names, Targets};
 use engine::access;
 use engine::app_state::{AppState, Extensions};
@@ -40,18 +53,6 @@ use self::sweeps::SWEEP_EVERY;
 use crate::acme::CertificateRenewer;
 use crate::app::app;
 use crate::config::{DatabaseFlags, ServeFlags};
-use ::access::oauth::{ClientDocumentFetcher, Registrations};
-use ::access::people::{IdentityProvider, SignInSettings};
-use features::calendars::CalendarFetcher;
-use features::devices::DeviceConnector;
-use features::events::{self, Payloads, ReconnectDelay, Timekeeper};
-use features::guest::{self, ChargeNoticeWorker, UploadLimits, UploadRetention};
-use features::manuals::StockPhotos;
-use features::platform::{BackupStatusFile, ConsoleKeys};
-use features::records::{FilesUrl, PhotoSigner};
-use features::translations::Translator;
-use page::{Apns, PageCache, PassPushes, PassSigner};
-use vestibule_console::{AnonymousLimits, PageLimits};
 
 /// Time limit for the requests in progress and the background tasks to finish at shutdown.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(20);

@@ -11,12 +11,12 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use engine::clock::Clock;
+use features::platform::BackupStatusFile;
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::guest_files::GuestFiles;
 use crate::config::BackupFlags;
-use features::platform::BackupStatusFile;
 
 /// The file name of the database in a backup set.
 pub(super) const DATABASE_FILE_NAME: &str = "vestibule.db";

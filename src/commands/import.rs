@@ -10,13 +10,13 @@ use std::path::Path;
 
 use engine::clock::Clock;
 use engine::error::MAX_ISSUES;
+use features::platform::MAX_RECORDS;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::local::LocalCaller;
 use crate::config::ImportFlags;
 use crate::server;
-use features::platform::MAX_RECORDS;
 
 /// Limits of a batch in an import. Larger batches are hardly faster, and the import would report an
 /// invalid record later.

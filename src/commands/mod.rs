@@ -17,6 +17,7 @@ mod table;
 use std::io::Write as _;
 use std::time::Duration;
 
+use access::people;
 use engine::clock::Clock;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vestibule_http::surface::openapi;
@@ -27,7 +28,6 @@ use crate::config::{
     unknown_variables,
 };
 use crate::server::{self, CertificateSource, Server};
-use access::people;
 pub use backup::backup;
 pub use demo::demo;
 pub use doctor::doctor;

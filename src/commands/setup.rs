@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use access::people::{self, Invitation, InvitedMember, NewOrganization};
 use engine::clock::Clock;
 use engine::error::{Error, ErrorKind};
 use engine::field::Country;
@@ -14,7 +15,6 @@ use crate::config::{
     CreateOrganizationFlags, DatabaseFlags, InviteMemberFlags, PublicUrlFlags, SetupLinkFlags,
 };
 use crate::server;
-use access::people::{self, Invitation, InvitedMember, NewOrganization};
 
 /// Prints a link to set up the first organization.
 pub(super) async fn setup_link(flags: SetupLinkFlags) -> Result<(), String> {

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use engine::clock::Clock;
 use engine::error::Error;
+use features::tables::{self, ImportTable, Imported, TableError};
 
 use super::import::open_input;
 use crate::config::ImportFlags;
 use crate::server;
-use features::tables::{self, ImportTable, Imported, TableError};
 
 /// Maximum size of a CSV file in bytes. The operation `importRecords` has the same limit.
 const LIMIT: u64 = 16 << 20;

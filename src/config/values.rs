@@ -4,16 +4,16 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use access::people::is_loopback;
 use engine::access::Permission;
 use engine::format;
 use engine::traces::Endpoint;
+use features::records::RecordKind;
 use ipnet::IpNet;
 use strum::VariantArray as _;
 use url::Url;
 
 use super::text;
-use access::people::is_loopback;
-use features::records::RecordKind;
 
 /// Maximum value of `--keep-alive`.
 const MAX_KEEP_ALIVE: Duration = Duration::from_secs(3_600);

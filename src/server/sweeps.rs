@@ -4,19 +4,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::{oauth, people};
 use delivery::Dependencies;
 use engine::audit;
 use engine::error::Result;
 use engine::pipeline::{self, Service};
+use features::calendars::{self, CalendarFetcher};
+use features::{events, guest, platform, translations};
 use jiff::Timestamp;
 use store::Transaction;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::app;
-use access::{oauth, people};
-use features::calendars::{self, CalendarFetcher};
-use features::{events, guest, platform, translations};
 
 /// How often the sweeps run.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);

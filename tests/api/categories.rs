@@ -5,11 +5,11 @@ use std::time::Duration;
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::house::{id, with};
+use test_support::{Api, ApiResponse, App, new_id, on_both};
 
 use crate::manuals::{change, create as create_manual, row, scope, texts};
 use crate::translator::TranslationProvider;
-use test_support::house::{id, with};
-use test_support::{Api, ApiResponse, App, new_id, on_both};
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";
 

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 use store::WorkCount;
+use test_support::{Api, App, Org, new_id, on_both, reservation};
 use uuid::Uuid;
 
 use crate::precheck::{change, create, translation};
-use test_support::{Api, App, Org, new_id, on_both, reservation};
 
 /// Runs a request. Returns the work of the largest transaction that ran for an organization during
 /// the request. Background work, such as the dispatcher's searches, runs for no organization, so it

@@ -7,12 +7,12 @@ use std::time::Duration;
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::house::{id, with};
+use test_support::{Api, App, Org, new_id, on_both};
 use uuid::Uuid;
 
 use crate::manuals::{change, create, four, listed, nicknames, row, scope, scopes, try_create};
 use crate::precheck::translation;
-use test_support::house::{id, with};
-use test_support::{Api, App, Org, new_id, on_both};
 
 /// Creates a manual with this nickname and assigns it to `targets`. The manual is newer than all
 /// manuals before it.

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-
-use crate::precheck::{keys, translation};
 use test_support::house::{id, with};
 use test_support::{Api, ApiResponse, App, arrays, new_id, of_arrays, on_both};
+
+use crate::precheck::{keys, translation};
 
 const NOW: &str = "2026-11-21T09:30:00.000Z";
 

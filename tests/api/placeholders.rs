@@ -2,11 +2,11 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::house::{House, id};
+use test_support::{App, on_both};
 use uuid::Uuid;
 
 use crate::manuals::{change, create, scope, try_create};
-use test_support::house::{House, id};
-use test_support::{App, on_both};
 
 /// Writes the record of the flat with these additional fields.
 async fn write_flat(house: &House<'_>, more: Value) {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use engine::access::Permission;
 use serde_json::{Value, json};
+use test_support::{Api, App, new_id, on_both};
 
 use crate::precheck::{change, create, keys, read, translation, try_create, with};
-use test_support::{Api, App, new_id, on_both};
 
 /// Creates a step with three questions: a yes-or-no question, a choice that is asked after "yes",
 /// and a text that is asked after the second option of the choice.

@@ -2,11 +2,11 @@
 //! that a step refers to (rules: steps#activation; steps#identity-checks; steps#deposit).
 
 use serde_json::{Value, json};
+use test_support::STEP_TYPES;
+use test_support::{ApiResponse, App, new_id, on_both};
 use uuid::Uuid;
 
 use crate::precheck::{account, change, create, read, row, translation, try_create, with};
-use test_support::STEP_TYPES;
-use test_support::{ApiResponse, App, new_id, on_both};
 
 // Tests of the rules for the state of a step after an update is merged into it.
 on_both!(an_active_step_must_have_its_required_configuration);

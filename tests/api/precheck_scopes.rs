@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use test_support::{Api, ApiResponse, App, arrays, new_id, of_arrays, on_both};
 use uuid::Uuid;
 
 use crate::precheck::{change, create, path, read, row, with};
-use test_support::{Api, ApiResponse, App, arrays, new_id, of_arrays, on_both};
 
 /// Creates a step with this nickname. Advances the clock first, because the default order of the
 /// list is by creation time.

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use uuid::Uuid;
-
-use crate::precheck::keys;
 use test_support::dice::Dice;
 use test_support::house::{House, id, with};
 use test_support::{ApiResponse, App, on_both, reservation};
+use uuid::Uuid;
+
+use crate::precheck::keys;
 
 /// A time before the stay. At this time, only the visibility rules of a test decide whether a
 /// manual is shown.

@@ -4,10 +4,10 @@
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::{Api, ApiResponse, App, on_both};
 
 use crate::manuals::texts;
 use crate::precheck::{change, create, path, read, translation, try_create, with};
-use test_support::{Api, ApiResponse, App, on_both};
 
 /// Writes the entry of a text in this language, as a person does.
 async fn write(api: &Api, text: &Value, language: &str, version: &str) -> ApiResponse {

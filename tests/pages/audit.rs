@@ -9,14 +9,14 @@ use engine::operation::{Effect, Surface};
 use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray;
+use test_support::house::{House, id};
+use test_support::waiting::wait_until;
+use test_support::{Api, ApiResponse, App, Org, new_id, on_both};
 use uuid::Uuid;
 
 use crate::console::{Form, html, page};
 use crate::oauth::{MemberScene, Tokens, pairs, post};
 use crate::people::{Browser, link_for, signed_in};
-use test_support::house::{House, id};
-use test_support::waiting::wait_until;
-use test_support::{Api, ApiResponse, App, Org, new_id, on_both};
 
 const LOG: &str = "/audit-log?limit=100";
 /// An HTTPS address on which nothing listens.

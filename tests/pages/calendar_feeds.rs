@@ -8,14 +8,14 @@ use engine::clock::Clock;
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
-use uuid::Uuid;
-use vestibule::server::Server;
-
-use crate::console::{Form, marta, page, plain};
 use test_support::calendar_host::{CalendarHost, Served, event};
 use test_support::house::id;
 use test_support::receiver::until_read;
 use test_support::{Api, ApiResponse, App, Org, on_both, on_both_with, serve_flags};
+use uuid::Uuid;
+use vestibule::server::Server;
+
+use crate::console::{Form, marta, page, plain};
 
 /// A flat with a new calendar feed, which the service has not fetched yet.
 struct FeedScene<'a> {

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
+use test_support::{App, Org, temporary_directory};
 use vestibule::commands::demo;
 
 use crate::people::{Browser, link};
-use test_support::{App, Org, temporary_directory};
 
 /// Number of pages of the same kind that are recorded, such as the pages of single stays.
 const OF_ONE_KIND: usize = 3;

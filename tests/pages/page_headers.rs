@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use reqwest::Method;
+use test_support::files::uploads;
+use test_support::{ApiResponse, App};
 use vestibule_console::addresses;
 
 use crate::console::things::{KEYS, Things, WEBHOOKS};
 use crate::oauth::{MemberScene, encoded, with};
 use crate::people::Browser;
-use test_support::files::uploads;
-use test_support::{ApiResponse, App};
 
 /// Headers whose value differs from response to response. The snapshot has only their names.
 const CHANGING: [&str; 5] = [

@@ -6,12 +6,12 @@ use std::time::Duration;
 use reqwest::{Client, Method};
 use serde_json::json;
 use tempfile::TempDir;
-
-use crate::people::{Browser, member, path_of};
 use test_support::node::Node;
 use test_support::server_process::{output_of, serve_in};
 use test_support::waiting::wait_until_within;
 use test_support::{Api, ApiResponse, PLATFORM_KEY, new_id, postgres};
+
+use crate::people::{Browser, member, path_of};
 
 /// Starts a server in a directory with these environment variables.
 fn start(directory: &Path, variables: &[(&str, &str)]) -> Node {

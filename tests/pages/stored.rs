@@ -4,12 +4,12 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use store::{Json, Value as Sql};
+use test_support::house::House;
+use test_support::{Api, ApiResponse, App, new_id, on_both, serve_flags};
 use uuid::Uuid;
 use vestibule::server::offline_service;
 
 use crate::erasure::furnish;
-use test_support::house::House;
-use test_support::{Api, ApiResponse, App, new_id, on_both, serve_flags};
 
 /// Stored documents, one for each table and kind of record. An entry contains the name of the
 /// table, the kind after a dot, and a document as release 0.1.0 wrote it. If release 0.1.0 had no

@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use postgres::{Client, NoTls};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
-
-use crate::one_organization::is_across;
 use test_support::citus::{self, Servers};
 use test_support::node::Node;
 use test_support::receiver::{Receiver, retried, subscribe, until, until_read};
 use test_support::{App, new_id};
+use tokio::task::JoinSet;
+
+use crate::one_organization::is_across;
 
 /// Time for which a client repeats a failed request.
 const WAIT_LIMIT: Duration = Duration::from_secs(60);

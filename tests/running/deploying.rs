@@ -12,11 +12,6 @@ use std::time::Duration;
 use clap::CommandFactory as _;
 use reqwest::{Method, Version};
 use serde_json::json;
-use tokio::task::JoinSet;
-use vestibule::app::{INTERNAL_PATHS, PUBLIC_PATHS};
-use vestibule::config::Cli;
-
-use crate::opening::migrate_beyond;
 use test_support::files::{form, uploads};
 use test_support::house::House;
 use test_support::left_out::leave_out;
@@ -24,6 +19,11 @@ use test_support::node::Node;
 use test_support::postgres;
 use test_support::proxy::{PROXIES, PublicSide, ShippedProxy, deploy};
 use test_support::{Api, ApiResponse, App, PLATFORM_KEY, new_id};
+use tokio::task::JoinSet;
+use vestibule::app::{INTERNAL_PATHS, PUBLIC_PATHS};
+use vestibule::config::Cli;
+
+use crate::opening::migrate_beyond;
 
 /// Returns the paths of the files below a folder.
 fn paths_below(folder: PathBuf) -> Vec<PathBuf> {

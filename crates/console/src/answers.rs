@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use features::words::{fill, in_language};
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
 use super::labels;
 use super::request::ConsoleRequest;
-use features::words::{fill, in_language};
 
 /// Limits that keep a console page with a guest's answers short. `MAX_ANSWERS` is the maximum
 /// number of answer lines. `MAX_ANSWER_LENGTH` is the maximum number of characters of an answer.

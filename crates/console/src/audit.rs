@@ -6,6 +6,10 @@ use std::collections::{BTreeSet, HashMap};
 use askama::Template;
 use engine::audit::{ActorKind, Change};
 use engine::format;
+use features::guest::PrecheckinStatus;
+use features::platform::{AuditEntry, LIST_AUDIT_LOG, LastWrite, TargetView};
+use features::precheck::NO_MAXIMUM;
+use features::words::{fill, own_name};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -22,10 +26,6 @@ use super::words::{
     precheckin_status,
 };
 use super::{labels, operation_calls};
-use features::guest::PrecheckinStatus;
-use features::platform::{AuditEntry, LIST_AUDIT_LOG, LastWrite, TargetView};
-use features::precheck::NO_MAXIMUM;
-use features::words::{fill, own_name};
 
 pub static SCREEN: Screen = Screen {
     path: "/audit",

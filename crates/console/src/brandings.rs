@@ -4,6 +4,8 @@
 use askama::Template;
 use axum::response::Response;
 use engine::field::{HexColor, StoredAs};
+use features::portals::{LIST_PORTALS, PortalRow};
+use page::contrast;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -20,8 +22,6 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
-use features::portals::{LIST_PORTALS, PortalRow};
-use page::contrast;
 
 pub static SCREEN: Screen = Screen {
     path: "/brandings",

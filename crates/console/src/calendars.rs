@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::response::Response;
+use features::calendars::{Ambiguous, CalendarFeed, GET_CALENDAR_FEED, LIST_CALENDAR_FEEDS};
+use features::words::fill;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -16,8 +18,6 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use super::time_format::{self, FormattedTime};
-use features::calendars::{Ambiguous, CalendarFeed, GET_CALENDAR_FEED, LIST_CALENDAR_FEEDS};
-use features::words::fill;
 
 const READ: &str = GET_CALENDAR_FEED.id();
 const CREATE: &str = "createCalendarFeed";

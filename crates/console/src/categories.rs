@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::response::Response;
+use features::manuals::{
+    CategoryView, LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, ManualRow,
+};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -14,9 +17,6 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
-use features::manuals::{
-    CategoryView, LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, ManualRow,
-};
 
 pub static SCREEN: Screen = Screen {
     path: "/categories",

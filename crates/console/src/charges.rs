@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use features::guest::{Charge, LIST_RESERVATION_CHARGES};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::request::ConsoleRequest;
 use super::time_format::{self, FormattedTime};
 use super::words::{ConsoleWords, charge_kind, charge_status};
-use features::guest::{Charge, LIST_RESERVATION_CHARGES};
 
 const ACCOUNTS: &str = "listPaymentAccounts";
 const FEES: &str = "listFeeProducts";

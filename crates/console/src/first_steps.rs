@@ -1,14 +1,14 @@
 //! The checklist of first steps on the home page. The home page shows it until every step is done.
 //! A step is done if the organization has stored its result, such as a portal.
 
+use features::guest::CREATE_PORTAL_PREVIEW;
+use features::platform::LIST_AUDIT_LOG;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::request::ConsoleRequest;
 use super::screens::resource_address;
 use super::words::ConsoleBeginWords;
-use features::guest::CREATE_PORTAL_PREVIEW;
-use features::platform::LIST_AUDIT_LOG;
 
 /// A step of the checklist: a list operation, a path and a label. The step is done if the list is
 /// not empty. The path leads to the page on which the member does the step.

@@ -1,7 +1,9 @@
 //! The frame of every page: navigation, search, the signed-in member and the language selection.
 
+use access::people::{self, LANGUAGES};
 use askama::Template;
 use axum::response::Response;
+use page::icon;
 use strum::{AsRefStr, EnumString};
 
 use super::refusal::ConsoleRefusal;
@@ -9,8 +11,6 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{SCREENS, Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::words::ConsoleWords;
-use access::people::{self, LANGUAGES};
-use page::icon;
 use vestibule_http::browser::retriable;
 
 /// The path of the console's search page, relative to the console.

@@ -5,6 +5,13 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use engine::moment::Moment;
+use features::events::WebhookSubscription;
+use features::guest::LIST_PRECHECKIN_SUBMISSIONS;
+use features::manuals::LIST_PORTAL_MANUALS;
+use features::platform::{BackupStatusFile, GET_LAST_BACKUP};
+use features::precheck::ConfigurationIssue;
+use features::translations::{ENGLISH, LIST_TRANSLATIONS};
+use features::words::{fill, own_name};
 use futures_util::future::{try_join_all, try_join4};
 use jiff::ToSpan as _;
 use serde::Deserialize;
@@ -24,13 +31,6 @@ use super::submissions;
 use super::time_format;
 use super::webhooks::{self, SubscriptionState};
 use super::words::ConsoleBeginWords;
-use features::events::WebhookSubscription;
-use features::guest::LIST_PRECHECKIN_SUBMISSIONS;
-use features::manuals::LIST_PORTAL_MANUALS;
-use features::platform::{BackupStatusFile, GET_LAST_BACKUP};
-use features::precheck::ConfigurationIssue;
-use features::translations::{ENGLISH, LIST_TRANSLATIONS};
-use features::words::{fill, own_name};
 
 pub static SCREEN: Screen = Screen {
     path: "",

@@ -1,8 +1,9 @@
 //! Splits a long list into pages, with links to the previous and the next page.
 
+use features::words::fill;
+
 use super::request::ConsoleRequest;
 use super::words::ConsoleWords;
-use features::words::fill;
 
 /// Number of rows on a page.
 pub const ROWS: usize = 50;

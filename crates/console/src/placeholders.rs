@@ -1,6 +1,9 @@
 //! Help next to the forms of texts: the list of known placeholders, and a preview of a text with
 //! the values of a flat.
 
+use features::guest::{MissingValue, PREVIEW_TRANSLATION};
+use features::translations::StayValue;
+use features::words::fill;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
 use texts::console::ConsoleTranslationsWords;
@@ -10,9 +13,6 @@ use super::flats;
 use super::refusal::ConsoleRefusal;
 use super::request::ConsoleRequest;
 use super::words::ConsoleWords;
-use features::guest::{MissingValue, PREVIEW_TRANSLATION};
-use features::translations::StayValue;
-use features::words::fill;
 
 const FIELDS: &str = "listCustomFields";
 /// The operation that renders a text with the values of a flat.

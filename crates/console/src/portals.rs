@@ -3,6 +3,7 @@
 
 use askama::Template;
 use axum::response::Response;
+use features::portals::{LIST_PORTALS, PortalRow};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -20,7 +21,6 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
-use features::portals::{LIST_PORTALS, PortalRow};
 
 pub static SCREEN: Screen = Screen {
     path: "/portals",

@@ -3,8 +3,12 @@
 //! and stores nothing. Its second button stores a preview, and opens the preview's link in a new
 //! tab.
 
+use access::people;
 use askama::Template;
 use axum::response::Response;
+use features::guest::{CREATE_PORTAL_PREVIEW, PREVIEW_GUEST_VIEW};
+use features::words::own_name;
+use page::render;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -13,10 +17,6 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::words::ConsoleWords;
-use access::people;
-use features::guest::{CREATE_PORTAL_PREVIEW, PREVIEW_GUEST_VIEW};
-use features::words::own_name;
-use page::render;
 
 /// The form with which a member requests a preview of the guest page. On the page of a portal or
 /// branding, the preview uses the values that are typed in the portal's or branding's form.

@@ -2,10 +2,10 @@
 //! single fields.
 
 use engine::error::{Error, ErrorKind, PathSegment, Reason};
+use features::words::fill;
 
 use super::request::ConsoleRequest;
 use super::{labels, words};
-use features::words::fill;
 
 #[derive(Debug, Clone, Default)]
 pub struct ConsoleRefusal {

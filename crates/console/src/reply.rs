@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use access::people;
 use askama::Template;
 use axum::response::Response;
 use engine::error::{Error, Result};
@@ -13,7 +14,6 @@ use uuid::Uuid;
 use super::request::ConsoleRequest;
 use super::words;
 use super::{frame, refusal::ConsoleRefusal};
-use access::people;
 use vestibule_http::browser::{self, Policy, Referrer};
 
 pub use vestibule_http::browser::rendered;

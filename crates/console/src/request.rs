@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use access::people::{self, SignedIn};
+use page::{DateFormats, dates_in};
+
 use engine::access::{Identified, Permission};
 use engine::error::ErrorKind;
 use engine::format;
@@ -21,8 +24,6 @@ use super::operation_calls;
 use super::refusal::ConsoleRefusal;
 use super::screens::Screen;
 use super::words::{self, ConsoleWords};
-use access::people::{self, SignedIn};
-use page::{DateFormats, dates_in};
 
 /// The path below which the console is served.
 pub const BASE: &str = "/console";

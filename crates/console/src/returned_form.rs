@@ -7,6 +7,7 @@
 //! server stores nothing for a visitor without a session. It returns only a small form to such a
 //! visitor ([`super::routes`] has the limits).
 
+use access::people;
 use askama::Template;
 use axum::response::Response;
 use engine::pipeline::Service;
@@ -19,7 +20,6 @@ use super::refusal::ConsoleRefusal;
 use super::request::ConsoleFields;
 use super::words::{self, ConsoleWords};
 use super::{frame, reply};
-use access::people;
 
 /// The header in which a browser says whether a request comes from the same site (Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

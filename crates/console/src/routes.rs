@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use access::people;
 use axum::Router;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
@@ -28,7 +29,6 @@ use super::refusal::ConsoleRefusal;
 use super::request::{BASE, ConsoleFields, ConsoleRequest, ConsoleRequestParts, first_value};
 use super::screens::{SCREENS, Screen, ScreenPage};
 use super::{frame, reply, returned_form};
-use access::people;
 
 /// Limits of a member's form. They allow the longest text of any field, even if each character
 /// needs three bytes. A larger form is refused as a whole.

@@ -191,9 +191,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use engine::operation::Effect;
+    use vestibule::app::app;
 
     use super::*;
-    use vestibule::app::app;
 
     #[test]
     fn addresses_and_names_of_pages_are_unique() {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use askama::Template;
+use features::search::{FoundRow, FoundType, SEARCH};
+use features::words::fill;
 use serde_json::json;
 
 use super::frame::ConsoleFrame;
@@ -12,8 +14,6 @@ use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_a
 use super::stays;
 use super::time_format;
 use super::words::ConsoleWords;
-use features::search::{FoundRow, FoundType, SEARCH};
-use features::words::fill;
 
 /// The screen of the search. The search field on every page opens this screen.
 pub static SCREEN: Screen = Screen {

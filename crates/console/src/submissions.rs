@@ -6,6 +6,11 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::response::Response;
+use features::guest::{
+    AddressedFile, FlagKind, FlagView, GET_PRECHECKIN_SUBMISSION, LIST_PRECHECKIN_SUBMISSIONS,
+    PrecheckinStatus, PrecheckinSubmission, ReviewedProgress, ReviewedStep, ReviewedSubmission,
+};
+use features::words::{fill, own_name};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -22,11 +27,6 @@ use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use super::time_format::{self, FormattedTime};
 use super::words::{precheckin_status, progress_status, step_state};
-use features::guest::{
-    AddressedFile, FlagKind, FlagView, GET_PRECHECKIN_SUBMISSION, LIST_PRECHECKIN_SUBMISSIONS,
-    PrecheckinStatus, PrecheckinSubmission, ReviewedProgress, ReviewedStep, ReviewedSubmission,
-};
-use features::words::{fill, own_name};
 
 pub static SCREEN: Screen = Screen {
     path: "/submissions",

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use features::translations::{
+    ENGLISH, LIST_SHOWN_TEXTS, LIST_TRANSLATION_VERSIONS, LIST_TRANSLATIONS, ShownText,
+};
+use features::words::own_name;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::refusal::ConsoleRefusal;
 use super::request::ConsoleRequest;
 use super::screens::resource_address;
-use features::translations::{
-    ENGLISH, LIST_SHOWN_TEXTS, LIST_TRANSLATION_VERSIONS, LIST_TRANSLATIONS, ShownText,
-};
-use features::words::own_name;
 
 /// `MOST` is the maximum number of texts that one call reads in a single language. `MOST_TEXTS` is
 /// the maximum number of texts that one call of [`TextWithVersions::all`] reads in every language.

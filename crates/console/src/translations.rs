@@ -5,6 +5,10 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::response::Response;
+use features::translations::{
+    ENGLISH, LIST_SHOWN_TEXTS, LIST_TRANSLATION_ENTRIES, ShownText, TranslationEntry,
+};
+use features::words::own_name;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -19,10 +23,6 @@ use super::request::{ConsoleFields, ConsoleRequest, first_value};
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use super::texts;
 use super::words::ConsoleWords;
-use features::translations::{
-    ENGLISH, LIST_SHOWN_TEXTS, LIST_TRANSLATION_ENTRIES, ShownText, TranslationEntry,
-};
-use features::words::own_name;
 
 pub static SCREEN: Screen = Screen {
     path: "/translations",

@@ -9,14 +9,14 @@
 //! The operation accepts any value for a detail that the step does not require, such as a phone
 //! number. So only the page checks such details.
 
+use features::guest::StepView;
+use features::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
 use serde_json::json;
 
 use super::fault::{FaultKind, FieldFault};
 use super::form::{self, FormFields};
 use super::guest_fields;
 use super::page_stay::PageStay;
-use features::guest::StepView;
-use features::precheck::{AnswerContext, GuestPart, QuestionKind, guest_field_fault};
 
 /// Returns the faults that the operation which saves the step would find in typed details of
 /// guests, such as an invalid e-mail address. The page calls this function after it has refused a
@@ -88,11 +88,11 @@ pub fn of_questions(step: &StepView, fields: &FormFields) -> Vec<FieldFault> {
 
 #[cfg(test)]
 mod tests {
+    use features::precheck::StepType;
     use serde_json::Value;
     use uuid::Uuid;
 
     use super::*;
-    use features::precheck::StepType;
 
     fn step(step_type: StepType, more: Value) -> StepView {
         let mut step = json!({

@@ -1,14 +1,14 @@
 //! Formats a guest's saved answers as labels and values, for the review before the submission and
 //! for a step that the guest can no longer change.
 
+use features::guest::{DepositView, QuestionView, StepView};
+use features::precheck::{AnswerForm, DepositChoice, DepositOption, PricingBasis, QuestionKind};
+use features::words::fill;
 use serde_json::{Map, Value};
 
 use super::frame::TextLanguage;
 use super::guest_fields::{self, GuestField};
 use super::page_stay::PageStay;
-use features::guest::{DepositView, QuestionView, StepView};
-use features::precheck::{AnswerForm, DepositChoice, DepositOption, PricingBasis, QuestionKind};
-use features::words::fill;
 
 /// An answer with its label, as the page shows them.
 pub struct LabelledAnswer<'v> {

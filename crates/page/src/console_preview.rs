@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use features::guest::GuestView;
+use features::translations::ENGLISH;
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::links::StayLinks;
 use super::page_stay::PageStay;
 use super::{home, reply};
-use features::guest::GuestView;
-use features::translations::ENGLISH;
 
 /// Renders the guest's entry page from a guest view. The response headers allow pages of this
 /// service to show the page in a frame.

@@ -181,11 +181,11 @@ fn link(address: &str, query: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use features::guest::address_lines;
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
-    use features::guest::address_lines;
 
     fn place() -> FlatPosition {
         let address = address_lines(&json!({

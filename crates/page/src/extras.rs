@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::pipeline::Service;
+use features::guest::ExtraView;
 use http::HeaderMap;
 use serde_json::{Value, json};
 use vestibule_http::browser::first_value;
@@ -25,7 +26,6 @@ use super::routes::read_form;
 use super::step::RefusedForm;
 use super::summary::Summary;
 use super::{reply, sending};
-use features::guest::ExtraView;
 
 type ExtrasService = State<Arc<Service>>;
 

@@ -2,12 +2,12 @@
 //! values and unknown fields. The operation that saves the form reports the invalid values.
 
 use features::guest::StepView;
+use features::precheck::AnswerForm;
 use features::words::{Words, fill};
 
 use super::form::{choice_field, text_field};
 use super::guest_fields;
 use super::operation_calls::PageRefusal;
-use features::precheck::AnswerForm;
 
 /// The kind of a fault in a form of the guest page. Most kinds have the name of the input that is
 /// missing or invalid, such as [`FaultKind::Email`].
@@ -238,12 +238,12 @@ fn field_of(step: Option<&StepView>, path: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use features::precheck::StepType;
+    use features::words::in_language;
     use serde_json::json;
     use uuid::Uuid;
 
     use super::*;
-    use features::precheck::StepType;
-    use features::words::in_language;
 
     fn step(step_type: StepType) -> StepView {
         let step = json!({

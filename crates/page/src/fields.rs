@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+use features::guest::{QuestionView, StepView};
+use features::precheck::{GuestFieldRules, QuestionKind};
+use features::translations::TextLanguages;
+use features::words::{Words, fill};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use vestibule_http::browser::first_value;
@@ -9,10 +13,6 @@ use vestibule_http::browser::first_value;
 use super::fault::{FaultKind, Faults};
 use super::form::{self, FormFields, MAX_GUESTS};
 use super::guest_fields::{self, GuestField, Requirement};
-use features::guest::{QuestionView, StepView};
-use features::precheck::{GuestFieldRules, QuestionKind};
-use features::translations::TextLanguages;
-use features::words::{Words, fill};
 
 /// Maximum number of characters in a field with several lines.
 const TEXT_LENGTH: usize = 6000;

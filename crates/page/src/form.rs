@@ -38,6 +38,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::operation::Object;
 use engine::{format, typed};
+use features::guest::{ExtraView, StepView};
+use features::precheck::AnswerForm;
+use features::records::SurveyKind;
 use jiff::civil::Date;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -46,9 +49,6 @@ use vestibule_http::browser::FormLimits;
 pub use self::guest_details::saved_guests;
 use self::guest_details::{details, guests};
 use super::fault::{FaultKind, Faults, FieldFault};
-use features::guest::{ExtraView, StepView};
-use features::precheck::AnswerForm;
-use features::records::SurveyKind;
 
 /// Maximum size of the body of a form: 128 KiB.
 const BODY_LIMIT: usize = 128 << 10;

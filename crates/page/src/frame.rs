@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use engine::language::{is_right_to_left, is_same};
 use engine::moment::Moment;
-
-use super::page_stay::PageStay;
-use super::{contact_links, icons, theme};
 use features::guest::{BrandingView, Phase};
 use features::markdown;
 use features::portals::CommunicationMethod;
 use features::words::{Words, fill, in_language, own_name};
+
+use super::page_stay::PageStay;
+use super::{contact_links, icons, theme};
 use vestibule_http::browser::hash;
 
 /// The style sheet of the page. The branding's colours are added on each page.

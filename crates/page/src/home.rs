@@ -2,6 +2,12 @@
 
 use askama::Template;
 use engine::error::{Error, Result};
+use features::guest::{
+    ExtraView, InstructionView, ManualSubject, ManualView, OfferView, Phase, PrecheckinStatus,
+    StepView, UpcomingView,
+};
+use features::portals::Tile;
+use features::words::{Words, fill, tile_title};
 use jiff::Unit;
 
 use super::contact_links::FlatPosition;
@@ -11,12 +17,6 @@ use super::page_stay::PageStay;
 use super::stay_files;
 use super::step_mark::StepMark;
 use super::surveys;
-use features::guest::{
-    ExtraView, InstructionView, ManualSubject, ManualView, OfferView, Phase, PrecheckinStatus,
-    StepView, UpcomingView,
-};
-use features::portals::Tile;
-use features::words::{Words, fill, tile_title};
 
 /// Maximum number of extras that the entry page shows.
 const EXTRAS: usize = 5;

@@ -8,6 +8,9 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::error::Result;
 use engine::pipeline::Service;
+use features::guest::{GuestIssue, LIST_OWN_ISSUES};
+use features::records::TaskStatus;
+use features::words::fill;
 use http::HeaderMap;
 use serde_json::Value;
 use vestibule_http::browser::first_value;
@@ -26,9 +29,6 @@ use super::routes::read_form;
 use super::step::RefusedForm;
 use super::summary::Summary;
 use super::{reply, sending};
-use features::guest::{GuestIssue, LIST_OWN_ISSUES};
-use features::records::TaskStatus;
-use features::words::fill;
 
 /// Maximum number of characters in an issue.
 const TEXT_LENGTH: usize = 6000;

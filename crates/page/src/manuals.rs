@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use askama::Template;
 use engine::error::{Error, Result};
+use features::guest::{ManualCategoryView, ManualSubject, ManualView, WifiView};
+use features::words::fill;
 
 use super::frame::{PageFrame, TextLanguage};
 use super::page_stay::PageStay;
 use super::{icons, qr};
-use features::guest::{ManualCategoryView, ManualSubject, ManualView, WifiView};
-use features::words::fill;
 
 #[derive(Template)]
 #[template(path = "manual.html")]

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use askama::Template;
 use engine::error::{Error, Result};
+use features::guest::Message;
+use features::words::fill;
 use uuid::Uuid;
 use vestibule_http::browser::first_value;
 
@@ -14,8 +16,6 @@ use super::frame::PageFrame;
 use super::page_stay::PageStay;
 use super::step::RefusedForm;
 use super::summary::Summary;
-use features::guest::Message;
-use features::words::fill;
 
 /// Maximum number of characters in a message.
 const TEXT_LENGTH: usize = 6000;

@@ -3,10 +3,10 @@
 
 use askama::Template;
 use engine::error::{Error, ErrorKind, Result};
+use features::words::{Words, in_language};
 
 use super::frame::PageFrame;
 use super::page_stay::PageStay;
-use features::words::{Words, in_language};
 
 #[derive(Template)]
 #[template(path = "notice.html")]

@@ -24,12 +24,12 @@
 //!   'self'`.
 //! - A preview registers no worker.
 
+use features::guest::BrandingView;
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::{icons, theme};
 use engine::language::is_right_to_left;
-use features::guest::BrandingView;
 
 /// The source of the service worker. Its placeholders are the path of the page and the time at
 /// which the worker deletes its copies.

@@ -4,6 +4,12 @@ use std::sync::Arc;
 
 use engine::moment::Moment;
 use engine::typed;
+use features::guest::{
+    GuestView, ManualView, Phase, PrecheckinStatus, PropertyView, StepView, address_lines, phase,
+};
+use features::precheck::StepState;
+use features::records::ReservationStatus;
+use features::words::{DateFormats, Words, dates_in, fill, in_language, language_of};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -11,12 +17,6 @@ use uuid::Uuid;
 
 use super::contact_links::FlatPosition;
 use super::links::StayLinks;
-use features::guest::{
-    GuestView, ManualView, Phase, PrecheckinStatus, PropertyView, StepView, address_lines, phase,
-};
-use features::precheck::StepState;
-use features::records::ReservationStatus;
-use features::words::{DateFormats, Words, dates_in, fill, in_language, language_of};
 
 /// A stay, with the data that its pages need.
 pub struct PageStay {

@@ -9,6 +9,8 @@ use engine::moment::Moment;
 use engine::operation::{Operation, OperationName};
 use engine::pipeline::{LocalAnswer, Requester, Service};
 use engine::{format, language};
+use features::guest::{GET_PAGE_VIEW, GuestView, PAGE_VIEW, PageView, best_language, page_address};
+use features::translations::ENGLISH;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use jiff::civil::DateTime;
@@ -22,8 +24,6 @@ use super::page_cache::{CachedPage, PageCache};
 use super::page_stay::PageStay;
 use super::wallet::PassSigner;
 use super::{missing_page, reply};
-use features::guest::{GET_PAGE_VIEW, GuestView, PAGE_VIEW, PageView, best_language, page_address};
-use features::translations::ENGLISH;
 
 /// A request to the guest page, whose body has not been read yet.
 pub struct PageRequest {

@@ -3,6 +3,8 @@
 
 use askama::Template;
 use engine::error::{Error, Result};
+use features::guest::{PrecheckinStatus, StepView};
+use features::words::fill;
 
 use super::answers::{LabelledAnswer, answers, fees};
 use super::frame::PageFrame;
@@ -10,8 +12,6 @@ use super::home::submission_status;
 use super::page_stay::PageStay;
 use super::step_mark::{self, StepMark};
 use super::summary::Summary;
-use features::guest::{PrecheckinStatus, StepView};
-use features::words::fill;
 
 #[derive(Template)]
 #[template(path = "review.html")]

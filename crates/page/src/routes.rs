@@ -9,6 +9,9 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, any, get};
 use engine::pipeline::Service;
+use features::guest::passes::GET_PASS;
+use features::guest::{GET_STEP_FILE, LIST_OWN_MESSAGES, Message};
+use features::records::SurveyKind;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use vestibule_http::browser;
@@ -24,9 +27,6 @@ use super::{
     extras, home, icons, issues, manuals, messages, reply, review, sending, stay_files, step,
     surveys, wallet,
 };
-use features::guest::passes::GET_PASS;
-use features::guest::{GET_STEP_FILE, LIST_OWN_MESSAGES, Message};
-use features::records::SurveyKind;
 
 type PageService = State<Arc<Service>>;
 

@@ -10,6 +10,9 @@ use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::pipeline::Service;
+use features::guest::{SAVE_STEP_ANSWERS, STAY_OVER, StepView, TEXT_CHANGED};
+use features::precheck::AnswerForm;
+use features::words::Words;
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::{Value, json};
@@ -25,9 +28,6 @@ use super::request::PageRequest;
 use super::routes::{read_form, written};
 use super::step::{RefusedForm, StepOptions, next_address};
 use super::{additional_faults, messages, reply, review, step as step_page};
-use features::guest::{SAVE_STEP_ANSWERS, STAY_OVER, StepView, TEXT_CHANGED};
-use features::precheck::AnswerForm;
-use features::words::Words;
 
 type SendingService = State<Arc<Service>>;
 

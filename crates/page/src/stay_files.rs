@@ -2,6 +2,9 @@
 //! offline copy of the page.
 
 use engine::error::Result;
+use features::guest::passes::PassView;
+use features::records::ReservationStatus;
+use features::words::fill;
 use jiff::ToSpan as _;
 
 use super::calendar::{self, CalendarEvent, EventStatus};
@@ -9,9 +12,6 @@ use super::page_stay::PageStay;
 use super::request::PageRequest;
 use super::wallet::{self, PassSigner};
 use super::{offline, theme};
-use features::guest::passes::PassView;
-use features::records::ReservationStatus;
-use features::words::fill;
 
 /// Returns the calendar file of the stay.
 #[must_use]

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 
 use askama::Template;
 use engine::error::{Error, Result};
+use features::guest::{PrecheckinStatus, StepView, text_hash};
+use features::precheck::{AnswerForm, Fee, FileUse, StepState};
+use features::words::{fill, what_happens};
 
 use super::answers::{self, LabelledAnswer};
 use super::fault::{FaultKind, Faults, FieldFault};
@@ -15,9 +18,6 @@ use super::page_stay::PageStay;
 use super::step_mark;
 use super::summary::Summary;
 use super::uploads::{self, Files};
-use features::guest::{PrecheckinStatus, StepView, text_hash};
-use features::precheck::{AnswerForm, Fee, FileUse, StepState};
-use features::words::{fill, what_happens};
 
 #[derive(Template)]
 #[template(path = "step.html")]

@@ -1,11 +1,12 @@
 //! The mark of a step: an icon and a text that show the step's state. Every list of steps shows the
 //! mark beside each step.
 
-use super::answers;
-use super::page_stay::PageStay;
 use features::guest::{PrecheckinStatus, ProgressStatus, StepView};
 use features::precheck::{AnswerForm, StepState};
 use features::words::fill;
+
+use super::answers;
+use super::page_stay::PageStay;
 
 /// The icon and the text with which a list of steps shows the state of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! The list of a form's faults above the form. The browser moves the focus to the list. Each entry
 //! of the list links to a field with a fault.
 
+use features::translations::TextLanguages;
+use features::words::Words;
+
 use super::fault::{FaultKind, Faults};
 use super::fields::PageField;
 use super::uploads::Files;
-use features::translations::TextLanguages;
-use features::words::Words;
 
 /// The list of a form's faults, shown above the form.
 pub struct Summary {

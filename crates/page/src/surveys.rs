@@ -8,6 +8,8 @@ use axum::extract::{Request as HttpRequest, State};
 use axum::response::Response;
 use engine::error::Result;
 use engine::pipeline::Service;
+use features::records::SurveyKind;
+use features::words::Words;
 use http::HeaderMap;
 use serde_json::Value;
 use vestibule_http::browser::first_value;
@@ -26,8 +28,6 @@ use super::routes::read_form;
 use super::step::RefusedForm;
 use super::summary::Summary;
 use super::{reply, sending};
-use features::records::SurveyKind;
-use features::words::Words;
 
 /// Maximum number of characters in one text of a survey.
 const TEXT_LENGTH: usize = 6000;

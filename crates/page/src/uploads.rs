@@ -1,12 +1,12 @@
 //! The files of a step: the uploaded files, and the forms that upload more files.
 
+use features::guest::{FileView, StepView};
+use features::words::fill;
 use uuid::Uuid;
 
 use super::answers;
 use super::fault::Faults;
 use super::page_stay::PageStay;
-use features::guest::{FileView, StepView};
-use features::words::fill;
 
 /// The accepted media types (rules: pre-check-in#files).
 const ACCEPT: &str = "image/jpeg,image/png,image/webp,image/heic,application/pdf";

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use access::people::is_loopback;
 use engine::error::innermost;
 use jiff::Timestamp;
 use reqwest::header::DATE;
@@ -12,7 +13,6 @@ use url::Url;
 
 use super::report::DoctorReport;
 use crate::config::ServeFlags;
-use access::people::is_loopback;
 
 const ADDRESS: &str = "public URL";
 /// Time limit for a response.

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use engine::clock::Clock;
 use jiff::{SignedDuration, Timestamp};
+use page::PassSigner;
 use url::Url;
 use vestibule_http::server::Tls;
 
 use super::report::DoctorReport;
 use crate::acme::{AcmeSettings, examine_directory, stored_certificate};
 use crate::config::ServeFlags;
-use page::PassSigner;
 
 const CERTIFICATE: &str = "certificate";
 /// If a certificate expires within this time, the report has a note about it.

@@ -1,11 +1,11 @@
 //! Checks the OpenID provider: its metadata, its keys, and whether this service and its redirect
 //! address are registered with the provider.
 
+use access::people::{IdentityProvider, PROVIDER_CALLBACK};
 use engine::clock::Clock;
 
 use super::report::DoctorReport;
 use crate::config::{Oidc, ServeFlags};
-use access::people::{IdentityProvider, PROVIDER_CALLBACK};
 
 const PROVIDER: &str = "provider";
 

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-
-use super::driver::browse;
-use super::window::PHONE;
 use test_support::App;
 use test_support::files::uploads;
 use test_support::house::House;
+
+use super::driver::browse;
+use super::window::PHONE;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
+use test_support::left_out::leave_out;
 
 use super::driver::REQUIRED_BY;
 use super::window::Window;
-use test_support::left_out::leave_out;
 
 /// Source of `axe.min.js`, from the path in `VESTIBULE_AXE`; `None` if the variable is not set.
 static AXE: LazyLock<Option<String>> = LazyLock::new(|| {

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use test_support::house::{House, with};
+use test_support::{App, reservation};
 
 use super::driver::{browse, browse_on_two};
 use super::window::{PHONE, Window};
-use test_support::house::{House, with};
-use test_support::{App, reservation};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::App;
+use test_support::house::guest;
 
 use super::casa::{BEFORE, Casa, DURING};
 use super::driver::browse;
 use super::window::{PHONE, Window};
-use test_support::App;
-use test_support::house::guest;
 
 const DEADLINE: Duration = Duration::from_secs(90);
 

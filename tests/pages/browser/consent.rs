@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use reqwest::Method;
 use serde_json::json;
+use test_support::{App, Org, new_id};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
@@ -17,7 +18,6 @@ use crate::oauth::site::{Page, Site};
 use crate::oauth::{ask, encoded, query, register, with};
 use crate::people::idp::Idp;
 use crate::people::{ada, link_for, member};
-use test_support::{App, Org, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(240);
 /// Time limit of a redirect.

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::App;
+use test_support::files::uploads;
 use vestibule_console::addresses;
 
 use super::axe;
@@ -15,8 +17,6 @@ use crate::console::steps::with_questions;
 use crate::console::things::{KEYS, Things, WEBHOOKS};
 use crate::covers::PhotoProvider;
 use crate::people::link_for;
-use test_support::App;
-use test_support::files::uploads;
 
 const DEADLINE: Duration = Duration::from_secs(400);
 

@@ -2,9 +2,9 @@
 //! keys alone.
 
 use serde_json::Value;
+use test_support::App;
 
 use super::window::{DOWN, ENTER, SPACE, TAB, Window};
-use test_support::App;
 
 /// A script that lists the elements that Tab stops at, in page order.
 const TABBABLE: &str = include_str!("tabbable.js");

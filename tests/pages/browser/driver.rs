@@ -9,10 +9,10 @@ use std::sync::{LazyLock, mpsc};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use test_support::left_out::leave_out;
 use tokio::sync::Semaphore;
 
 use super::window::Window;
-use test_support::left_out::leave_out;
 
 /// Environment variable that makes browser tests fail, instead of being skipped, if no browser is
 /// installed.

@@ -6,6 +6,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use test_support::files::uploads;
+use test_support::server_process::{ServerProcess, serve};
+use test_support::{App, new_id};
 
 use super::axe;
 use super::console::sign_in;
@@ -13,9 +16,6 @@ use super::driver::browse;
 use super::people::press;
 use super::window::{DESKTOP, PHONE, Window};
 use crate::console::things::{KEYS, Things, WEBHOOKS};
-use test_support::files::uploads;
-use test_support::server_process::{ServerProcess, serve};
-use test_support::{App, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(400);
 /// Maximum time from the start of the server until the guest's page is open.

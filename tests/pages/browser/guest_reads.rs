@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use test_support::App;
+use test_support::house::{House, id, with};
 
 use super::changes::{SAVE, fill, open, press, rebook, says};
 use super::driver::browse;
 use super::people::speak;
 use super::window::PHONE;
 use crate::page::wallet::{WalletAuthority, is_tested};
-use test_support::App;
-use test_support::house::{House, id, with};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 

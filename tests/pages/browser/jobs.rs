@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::files::uploads;
+use test_support::{App, Org};
 
 use super::console::sign_in;
 use super::desk::Desk;
@@ -12,8 +14,6 @@ use super::driver::browse;
 use super::window::{ENTER, PHONE, TABLET, Window};
 use crate::console::things::{KEYS, Things, WEBHOOKS, submitted_stay};
 use crate::oauth::connect;
-use test_support::files::uploads;
-use test_support::{App, Org};
 
 const DEADLINE: Duration = Duration::from_secs(400);
 const DESKTOP: (u32, u32) = (1280, 800);

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use test_support::App;
 
 use super::casa::{BEFORE, Casa};
 use super::driver::browse;
 use super::window::{DOWN, ENTER, PHONE, SPACE, TAB, Window};
-use test_support::App;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 /// Maximum number of key presses to fill in one form.

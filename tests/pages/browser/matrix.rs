@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
+use test_support::App;
 
 use super::axe;
 use super::casa::{AFTER, ARRIVAL_DAY, BEFORE, Casa, DEPARTURE_DAY, DURING};
 use super::driver::browse;
 use super::window::{DESKTOP, NARROWEST, PHONE, Window};
-use test_support::App;
 
 const DEADLINE: Duration = Duration::from_secs(300);
 

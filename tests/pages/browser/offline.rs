@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use serde_json::json;
+use test_support::App;
 
 use super::casa::Casa;
 use super::driver::browse;
 use super::window::{PHONE, Window};
-use test_support::App;
 
 const DEADLINE: Duration = Duration::from_secs(90);
 

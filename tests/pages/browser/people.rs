@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use test_support::{App, Org, new_id};
 use uuid::Uuid;
 
 use super::axe;
@@ -11,7 +12,6 @@ use super::matrix::OVERFLOWING;
 use super::window::{DESKTOP, ENTER, NARROWEST, PHONE, TABLET, Window};
 use crate::people::idp::Idp;
 use crate::people::{Browser, ada, link, member};
-use test_support::{App, Org, new_id};
 
 const DEADLINE: Duration = Duration::from_secs(240);
 

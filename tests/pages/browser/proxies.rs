@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
+use test_support::house::House;
+use test_support::proxy::{PROXIES, PublicSide, ShippedProxy};
+use test_support::{ApiResponse, App, new_id};
 use url::Url;
 use uuid::Uuid;
 
@@ -14,9 +17,6 @@ use super::people::press;
 use super::window::Window;
 use crate::oauth::{Pairs, Tokens, VERIFIER, ask, encoded, pairs, query, with};
 use crate::people::{ada, link_for};
-use test_support::house::House;
-use test_support::proxy::{PROXIES, PublicSide, ShippedProxy};
-use test_support::{ApiResponse, App, new_id};
 
 /// Time limit of the test of one proxy.
 const DEADLINE: Duration = Duration::from_secs(60);

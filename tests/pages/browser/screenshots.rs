@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use test_support::demo::Demo;
 
 use super::driver::browse;
 use super::people::press;
 use super::window::{DESKTOP, PHONE, Window};
-use test_support::demo::Demo;
 
 /// Maximum size of a picture in bytes.
 const MAX_BYTES: usize = 150 << 10;

@@ -3,10 +3,10 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-
-use super::{AGE, BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep, Written};
 use test_support::house::House;
 use test_support::{App, new_id, on_both};
+
+use super::{AGE, BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep, Written};
 
 on_both!(missing_answers_can_be_saved_later);
 async fn missing_answers_can_be_saved_later(app: App) {

@@ -2,12 +2,12 @@
 //! effects of a flag.
 
 use serde_json::{Value, json};
+use test_support::house::{House, with};
+use test_support::{App, Org, on_both, reservation};
 use uuid::Uuid;
 
 use super::waiting::{read, report, state};
 use super::{BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep, Written};
-use test_support::house::{House, with};
-use test_support::{App, Org, on_both, reservation};
 
 /// A row of a table of tests: chosen options, written answers, expected flags, and expected status.
 type FlagRow = (Chosen, Written, Vec<(String, Value)>, &'static str);

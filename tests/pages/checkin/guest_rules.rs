@@ -3,10 +3,10 @@
 
 use engine::access::Permission;
 use serde_json::{Value, json};
-
-use crate::console::{Form, marta, member_with, page, plain};
 use test_support::house::{House, with};
 use test_support::{App, on_both, reservation};
+
+use crate::console::{Form, marta, member_with, page, plain};
 
 const FIELDS: [&str; 5] = [
     "firstName",

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::house::{House, guest, id, with};
+use test_support::{App, on_both, reservation};
 use uuid::Uuid;
 
 use super::several_people::StepPhone;
-use test_support::house::{House, guest, id, with};
-use test_support::{App, on_both, reservation};
 
 /// `SEQUENCES` is the number of random sequences that the test runs. `ACTIONS` is the number of
 /// actions in each sequence.

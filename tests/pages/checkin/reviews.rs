@@ -7,12 +7,12 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray;
-use uuid::Uuid;
-
-use super::{AGE, BED, CAR, DRIVE, EXTRAS, QuestionStep};
 use test_support::house::{House, guest, id, ids, with};
 use test_support::receiver::subscribe;
 use test_support::{Api, ApiResponse, App, new_id, on_both, reservation};
+use uuid::Uuid;
+
+use super::{AGE, BED, CAR, DRIVE, EXTRAS, QuestionStep};
 
 const LIST: &str = "/precheckin-submissions";
 

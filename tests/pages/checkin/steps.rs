@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-
-use super::{AGE, BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep};
 use test_support::STEP_TYPES;
 use test_support::house::{House, id, with};
 use test_support::{App, on_both, reservation};
+
+use super::{AGE, BED, CAR, Chosen, DRIVE, EXTRAS, QuestionStep};
 
 async fn titles(app: &App, token: &str, query: &str) -> Vec<String> {
     let view = app.stay(token, query).await.data();

@@ -4,10 +4,10 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::json;
 use strum::VariantArray;
+use test_support::{App, new_id, on_both};
 
 use super::{Form, html, marta, member_with, page, plain, portal};
 use crate::people::{Browser, field};
-use test_support::{App, new_id, on_both};
 
 /// Each screen, and a REST path that needs the same permissions.
 const SCREENS: [(&str, &str); 7] = [

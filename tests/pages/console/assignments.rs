@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use test_support::{Api, App, Org, new_id, on_both};
 use uuid::Uuid;
 
 use super::{Form, marta, member_with, page, portal, read};
 use crate::people::{ada, signed_in};
-use test_support::{Api, App, Org, new_id, on_both};
 
 /// Creates `count` flats. The name of each flat is `name` followed by a number.
 async fn flats(org: &Org<'_>, name: &str, count: usize) -> Vec<Uuid> {

@@ -3,9 +3,9 @@
 
 use engine::access::Permission;
 use serde_json::{Value, json};
+use test_support::{App, on_both};
 
 use super::{Form, marta, member_with, page, portal, read};
-use test_support::{App, on_both};
 
 on_both!(a_double_submission_creates_a_single_portal);
 async fn a_double_submission_creates_a_single_portal(app: App) {

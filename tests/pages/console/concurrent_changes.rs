@@ -3,11 +3,11 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::{Api, App, on_both};
 
 use super::steps::with_questions;
 use super::{Form, marta, page, plain, read};
 use crate::people::Browser;
-use test_support::{Api, App, on_both};
 
 async fn create(api: &Api, path: &str, body: Value) -> Value {
     api.post(path, body).await.data()

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use test_support::{App, on_both};
 use vestibule_console::addresses;
 
 use super::{marta, page};
-use test_support::{App, on_both};
 
 /// The kinds of records whose list is at `/console/flats` with the query parameter `kind`. Without
 /// this parameter, the page lists flats.

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use reqwest::Method;
+use test_support::files::uploads;
+use test_support::{App, on_both};
 use vestibule_console::addresses;
 
 use super::things::{KEYS, Things, WEBHOOKS};
 use super::{Form, html, page, plain};
-use test_support::files::uploads;
-use test_support::{App, on_both};
 
 /// A text that tries to close any surrounding tag or attribute and run a script.
 pub const ATTEMPT: &str = "'\"><img src=data:x onerror=alert(1)>";

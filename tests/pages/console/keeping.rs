@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
+use test_support::{App, on_both};
 
 use super::{Form, html, marta, plain, portal, read};
 use crate::console::page;
 use crate::people::{Browser, ada, signed_in};
-use test_support::{App, on_both};
 
 on_both!(typed_values_return_after_signing_in_again);
 async fn typed_values_return_after_signing_in_again(app: App) {

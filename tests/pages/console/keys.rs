@@ -5,10 +5,10 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray;
+use test_support::{App, new_id, on_both};
 
 use super::{Form, html, marta, member_with, page, plain, portal};
 use crate::people::signed_in;
-use test_support::{App, new_id, on_both};
 
 const NASTY: &str = "<script>alert(1)</script>";
 

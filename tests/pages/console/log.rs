@@ -5,11 +5,11 @@ use engine::access::Permission;
 use serde_json::json;
 use store::Value;
 use strum::VariantArray;
+use test_support::house::House;
+use test_support::{App, new_id, on_both, reservation};
 
 use super::{Form, html, marta, page, plain};
 use crate::people::signed_in;
-use test_support::house::House;
-use test_support::{App, new_id, on_both, reservation};
 
 on_both!(the_log_describes_each_action_on_a_member);
 async fn the_log_describes_each_action_on_a_member(app: App) {

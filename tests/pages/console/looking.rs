@@ -2,10 +2,10 @@
 //! the unsaved values of the form and does not save them.
 
 use serde_json::json;
-
-use super::{Form, marta, page, plain, read};
 use test_support::house::House;
 use test_support::{ApiResponse, App, on_both};
+
+use super::{Form, marta, page, plain, read};
 
 /// Returns the form on `page` that requests the preview in the frame of that page. Adds the values
 /// of `typed`, the form that the member filled in.

@@ -2,10 +2,10 @@
 //! texts in all languages.
 
 use serde_json::json;
+use test_support::{App, on_both, on_both_with};
 
 use super::{Form, marta, page, plain, read};
 use crate::covers::PhotoProvider;
-use test_support::{App, on_both, on_both_with};
 
 on_both!(seasons_are_shown_with_their_years);
 async fn seasons_are_shown_with_their_years(app: App) {

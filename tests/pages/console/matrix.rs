@@ -9,14 +9,14 @@ use engine::operation::Effect;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use strum::VariantArray;
+use test_support::files::uploads;
+use test_support::{Api, App, new_id, on_both};
 use uuid::Uuid;
 use vestibule_console::{ScreenAddress, addresses};
 
 use super::things::{KEYS, Things, WEBHOOKS, subscribed};
 use super::{Form, html, marta, plain};
 use crate::people::{Browser, field, signed_in};
-use test_support::files::uploads;
-use test_support::{Api, App, new_id, on_both};
 
 /// Names and values of form fields. The tests add them to forms that the console must refuse. With
 /// these values, an accepted form would change a resource.

@@ -27,10 +27,10 @@ mod work;
 use engine::access::Permission;
 use serde_json::{Value, json};
 use strum::VariantArray;
+use test_support::{Api, ApiResponse, Org, new_id};
 use uuid::Uuid;
 
 use crate::people::{Browser, guarded, signed_in};
-use test_support::{Api, ApiResponse, Org, new_id};
 
 /// Returns the HTML of a console page. Checks that the page runs only the console's own script and
 /// is at most 100 KiB long.

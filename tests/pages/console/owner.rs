@@ -4,10 +4,10 @@
 use engine::access::Permission;
 use serde_json::json;
 use strum::VariantArray;
+use test_support::{App, new_id, on_both};
 
 use super::{Form, page};
 use crate::people::{Browser, signed_in};
-use test_support::{App, new_id, on_both};
 
 async fn may_read(browser: &Browser) -> u16 {
     browser.get("/console/portals").await.status

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use engine::access::Permission;
 use serde_json::json;
+use test_support::house::{House, id};
+use test_support::{App, new_id, on_both};
 
 use super::{Form, html, marta, member_with, page};
 use crate::people::field;
-use test_support::house::{House, id};
-use test_support::{App, new_id, on_both};
 
 on_both!(a_flat_is_added_changed_and_removed);
 async fn a_flat_is_added_changed_and_removed(app: App) {

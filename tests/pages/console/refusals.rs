@@ -2,11 +2,11 @@
 
 use engine::access::Permission;
 use serde_json::json;
+use test_support::house::House;
+use test_support::{App, on_both, reservation};
 
 use super::{Form, html, marta, member_with, page, plain, portal};
 use crate::people::Browser;
-use test_support::house::House;
-use test_support::{App, on_both, reservation};
 
 const NASTY: &str = "<script>alert(1)</script>";
 

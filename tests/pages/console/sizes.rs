@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::ToSpan as _;
 use serde_json::{Value, json};
+use test_support::house::id;
+use test_support::{App, Org, new_id, on_both, reservation};
 use uuid::Uuid;
 
 use super::{html, marta, plain};
 use crate::people::Browser;
-use test_support::house::id;
-use test_support::{App, Org, new_id, on_both, reservation};
 
 /// Maximum number of pages of each kind that the test visits, such as two pages of flats.
 const MAX_PER_KIND: usize = 2;

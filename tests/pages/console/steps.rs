@@ -2,11 +2,11 @@
 
 use engine::access::Permission;
 use serde_json::json;
+use test_support::house::House;
+use test_support::{Api, App, on_both};
 
 use super::{Form, marta, member_with, page, plain, read};
 use crate::people::Browser;
-use test_support::house::House;
-use test_support::{Api, App, on_both};
 
 async fn step(api: &Api, kind: &str, nickname: &str) -> String {
     api.post(

@@ -2,11 +2,11 @@
 
 use engine::access::Permission;
 use serde_json::json;
-
-use super::{Form, html, marta, member_with, page, plain};
 use test_support::files::{Part, send, uploads};
 use test_support::house::House;
 use test_support::{App, on_both};
+
+use super::{Form, html, marta, member_with, page, plain};
 
 const NASTY: &str = "<script>alert(1)</script>";
 

@@ -2,10 +2,10 @@
 //! translations.
 
 use serde_json::json;
-
-use super::{marta, member_with, page, plain};
 use test_support::house::{House, id};
 use test_support::{App, on_both};
+
+use super::{marta, member_with, page, plain};
 
 on_both!(missing_and_machine_translated_texts_are_listed);
 async fn missing_and_machine_translated_texts_are_listed(app: App) {

@@ -5,14 +5,14 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray;
+use test_support::files::send;
+use test_support::house::{House, guest, id};
+use test_support::{App, new_id, reservation};
 use uuid::Uuid;
 use vestibule_console::ScreenAddress;
 
 use crate::oauth::connect;
 use crate::people::{Browser, signed_in};
-use test_support::files::send;
-use test_support::house::{House, guest, id};
-use test_support::{App, new_id, reservation};
 
 /// An HTTPS address on which nothing listens. The flag [`WEBHOOKS`] allows webhooks to this
 /// address.

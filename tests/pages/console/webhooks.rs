@@ -5,10 +5,10 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::json;
 use strum::VariantArray;
+use test_support::{Api, App, new_id, on_both};
 
 use super::{Form, marta, member_with, page, plain};
 use crate::people::{Browser, field, signed_in};
-use test_support::{Api, App, new_id, on_both};
 
 /// An HTTPS address on which nothing listens.
 const CLOSED_ADDRESS: &str = "https://127.0.0.1:9/hook";

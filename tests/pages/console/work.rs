@@ -3,11 +3,11 @@
 use engine::access::Permission;
 use serde_json::json;
 use strum::VariantArray;
+use test_support::house::House;
+use test_support::{App, new_id, on_both, reservation};
 
 use super::{Form, html, marta, member_with, page, plain};
 use crate::people::field;
-use test_support::house::House;
-use test_support::{App, new_id, on_both, reservation};
 
 const NASTY: &str = "<script>alert(1)</script>";
 /// An HTTPS address on which nothing listens.

@@ -3,13 +3,13 @@
 
 use reqwest::Method;
 use serde_json::json;
+use test_support::{ApiResponse, App, on_both};
 
 use super::{
     CHALLENGE, MemberScene, Pairs, REDIRECT, ask, encoded, form, leads_to, pairs, query, register,
     with,
 };
 use crate::people::{Browser, html, path_of};
-use test_support::{ApiResponse, App, on_both};
 
 /// Opens the authorization endpoint with a query string.
 async fn authorize(browser: &Browser, query: &str) -> ApiResponse {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
+use test_support::{ApiResponse, App, on_both};
 
 use super::{MemberScene, Tokens, ask, pairs, refused, register, token, with};
-use test_support::{ApiResponse, App, on_both};
 
 on_both!(a_self_registered_client_exchanges_codes);
 async fn a_self_registered_client_exchanges_codes(app: App) {

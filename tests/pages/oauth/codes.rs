@@ -7,9 +7,9 @@ use base64::prelude::BASE64_STANDARD;
 use futures_util::future::join;
 use reqwest::Method;
 use serde_json::json;
+use test_support::{ApiResponse, App, on_both};
 
 use super::{MemberScene, Tokens, VERIFIER, encoded, pairs, post, refused, register, token, with};
-use test_support::{ApiResponse, App, on_both};
 
 on_both!(exchanged_tokens_are_valid_only_at_their_resource);
 async fn exchanged_tokens_are_valid_only_at_their_resource(app: App) {

@@ -5,11 +5,11 @@ use std::time::Duration;
 use engine::access::Permission;
 use reqwest::Method;
 use serde_json::json;
+use test_support::receiver::subscribe;
+use test_support::{App, on_both};
 
 use super::site::{Page, Site};
 use super::{MemberScene, Tokens, ask, refused, token, with};
-use test_support::receiver::subscribe;
-use test_support::{App, on_both};
 
 on_both!(each_app_member_and_resource_is_a_connection);
 async fn each_app_member_and_resource_is_a_connection(app: App) {

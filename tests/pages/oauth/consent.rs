@@ -3,10 +3,10 @@
 use engine::access::Permission;
 use serde_json::json;
 use strum::VariantArray as _;
+use test_support::{App, new_id, on_both};
 
 use super::{MemberScene, borrowed, encoded, form, leads_to, query, register, with};
 use crate::people::{Browser, html, signed_in};
-use test_support::{App, new_id, on_both};
 
 on_both!(the_consent_page_names_the_app_and_its_scopes);
 async fn the_consent_page_names_the_app_and_its_scopes(app: App) {

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use test_support::App;
 
 use super::site::{Page, Site};
 use super::{MemberScene, Pairs, Tokens, ask, encoded, token, with};
 use crate::people::{Browser, html, signed_in};
-use test_support::App;
 
 const REDIRECT: &str = "https://notes.example/cb";
 

@@ -8,15 +8,15 @@ use futures_util::future::join;
 use reqwest::Method;
 use serde_json::json;
 use store::Value;
+use test_support::node::Node;
+use test_support::waiting::WAIT_LIMIT;
+use test_support::{ApiResponse, App, http_client, new_id};
 use uuid::Uuid;
 
 use super::{
     REDIRECT, Tokens, VERIFIER, ask, borrowed, encoded, form, leads_to, pairs, query, refused,
 };
 use crate::people::{Browser, html, member, path_of};
-use test_support::node::Node;
-use test_support::waiting::WAIT_LIMIT;
-use test_support::{ApiResponse, App, http_client, new_id};
 
 /// Flag with the public URL of every node.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";

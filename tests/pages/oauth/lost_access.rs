@@ -4,10 +4,10 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::json;
 use strum::VariantArray;
+use test_support::{App, new_id, on_both};
 
 use super::{MemberScene, Tokens, refused};
 use crate::people::signed_in;
-use test_support::{App, new_id, on_both};
 
 /// Lists the tools at a path below the tool interface. Returns the status.
 async fn tools_at(app: &App, path: &str, token: &str) -> u16 {

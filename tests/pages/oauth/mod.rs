@@ -20,11 +20,11 @@ use form_urlencoded::Serializer;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use strum::VariantArray;
+use test_support::{Api, ApiResponse, App, Org, new_id};
 use url::Url;
 use uuid::Uuid;
 
 use crate::people::{Browser, fields, html, signed_in};
-use test_support::{Api, ApiResponse, App, Org, new_id};
 
 /// Code verifier and code challenge of RFC 7636, appendix B.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

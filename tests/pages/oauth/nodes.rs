@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join;
 use serde_json::json;
+use test_support::middle_box::MiddleBox;
+use test_support::standby::Standby;
+use test_support::{ApiResponse, App, postgres};
 
 use super::site::{Page, Site};
 use super::{MemberScene, Pairs, Tokens, ask, encoded, post, refused, register, token, with};
 use crate::people::Browser;
-use test_support::middle_box::MiddleBox;
-use test_support::standby::Standby;
-use test_support::{ApiResponse, App, postgres};
 
 /// Flag with the public URL of both nodes.
 const PUBLIC_URL: &str = "--public-url=http://stay.example";

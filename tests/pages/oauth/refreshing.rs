@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures_util::future::join;
 use serde_json::json;
+use test_support::{ApiResponse, App, on_both};
 
 use super::{MemberScene, Tokens, pairs, post, refused, register, with};
-use test_support::{ApiResponse, App, on_both};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);

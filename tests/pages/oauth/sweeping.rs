@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde_json::json;
+use test_support::{App, on_both};
 
 use super::{MemberScene, Tokens, ask, refused, register, token, with};
 use crate::people::signed_in;
-use test_support::{App, on_both};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

@@ -2,10 +2,10 @@
 
 use http::Method;
 use serde_json::json;
-
-use super::{ADA, StayBrowser, action, lacks, manual, shows};
 use test_support::house::House;
 use test_support::{ApiResponse, App, new_id, on_both};
+
+use super::{ADA, StayBrowser, action, lacks, manual, shows};
 
 on_both!(the_page_is_shown_only_to_its_token);
 async fn the_page_is_shown_only_to_its_token(app: App) {

@@ -3,11 +3,11 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use test_support::house::{House, id, with};
+use test_support::{App, on_both, reservation};
 use uuid::Uuid;
 
 use super::{StayBrowser, between, lacks, manual, shows};
-use test_support::house::{House, id, with};
-use test_support::{App, on_both, reservation};
 
 /// Creates a text of a manual. `texts` contains the version in each language, by language tag.
 /// Returns the id of the text.

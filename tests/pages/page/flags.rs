@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-
-use super::{StayBrowser, action, between, lacks, manual, shows};
 use test_support::App;
 use test_support::house::House;
 use test_support::on_both;
+
+use super::{StayBrowser, action, between, lacks, manual, shows};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

@@ -2,12 +2,12 @@
 
 use reqwest::Method;
 use serde_json::json;
-use uuid::Uuid;
-
-use super::{StayBrowser, html, lacks, manual, shows};
 use test_support::files::uploads;
 use test_support::house::{House, guest, id};
 use test_support::{ApiResponse, App, on_both};
+use uuid::Uuid;
+
+use super::{StayBrowser, html, lacks, manual, shows};
 
 const SCRIPT: &str = "<script>alert(document.domain)</script>";
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 use flate2::read::GzDecoder;
 use reqwest::Method;
 use serde_json::json;
-
-use super::{StayBrowser, lacks, manual, shows, text};
 use test_support::house::{House, guest, with};
 use test_support::{App, new_id, on_both, reservation};
+
+use super::{StayBrowser, lacks, manual, shows, text};
 
 /// Requests a page with an `Accept-Encoding` header. Returns the content coding and the bytes of
 /// the response.

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use uuid::Uuid;
-
-use super::{StayBrowser, action, shows};
 use test_support::App;
 use test_support::house::House;
 use test_support::{ApiResponse, new_id, on_both};
+use uuid::Uuid;
+
+use super::{StayBrowser, action, shows};
 
 /// Returns the idempotency key of the message form.
 fn key(page: &str) -> Uuid {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-
-use super::{StayBrowser, lacks, manual, shows};
 use test_support::App;
 use test_support::house::{House, with};
 use test_support::{on_both, reservation};
+
+use super::{StayBrowser, lacks, manual, shows};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

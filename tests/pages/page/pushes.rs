@@ -17,12 +17,12 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use serde_json::json;
+use test_support::App;
+use test_support::house::House;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use super::wallet::{PassPhone, TYPE, WalletAuthority, content, is_tested, pass};
-use test_support::App;
-use test_support::house::House;
 
 /// A push that the push service received.
 #[derive(Debug, PartialEq, Eq)]

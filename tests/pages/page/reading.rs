@@ -1,11 +1,11 @@
 //! Tests of the manuals that the guest page shows.
 
 use serde_json::json;
-
-use super::{StayBrowser, between, category, lacks, manual, shows};
 use test_support::App;
 use test_support::house::House;
 use test_support::on_both;
+
+use super::{StayBrowser, between, category, lacks, manual, shows};
 
 on_both!(manuals_are_grouped_under_their_categories);
 async fn manuals_are_grouped_under_their_categories(app: App) {

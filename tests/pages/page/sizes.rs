@@ -1,12 +1,12 @@
 //! Tests of the compressed size of the guest page, so that it loads quickly over a slow network.
 
 use serde_json::json;
-
-use super::manual;
 use test_support::demo::Demo;
 use test_support::dice::Dice;
 use test_support::house::House;
 use test_support::{App, choose_tls_provider, http_client};
+
+use super::manual;
 
 /// Words from which the test generates manuals. Random words compress worse than real text, so the
 /// test is strict.

@@ -1,11 +1,11 @@
 //! Tests of the pages of steps, and of the submission.
 
 use serde_json::{Value, json};
+use test_support::house::{House, with};
+use test_support::{ApiResponse, App, new_id, on_both, reservation};
 use uuid::Uuid;
 
 use super::{ADA, FORM, StayBrowser, action, lacks, shows, text};
-use test_support::house::{House, with};
-use test_support::{ApiResponse, App, new_id, on_both, reservation};
 
 /// A step with three questions: yes or no for a car, a choice of car, and free text for the host.
 struct QuestionPage {

@@ -9,11 +9,11 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use serde_json::{Value, json};
 use sha1_smol::Sha1;
 use tempfile::TempDir;
-
-use super::{StayBrowser, lacks, shows};
 use test_support::house::{House, with};
 use test_support::left_out::leave_out;
 use test_support::{ApiResponse, App, reservation};
+
+use super::{StayBrowser, lacks, shows};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

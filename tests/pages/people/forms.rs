@@ -1,9 +1,9 @@
 //! Tests that the service accepts a sign-in form only from the browser that opened its page.
 
 use reqwest::Method;
+use test_support::{ApiResponse, App, on_both};
 
 use super::{Browser, ada, field, html, link, signed_in};
-use test_support::{ApiResponse, App, on_both};
 
 on_both!(a_link_is_used_only_by_the_form_of_its_browser);
 async fn a_link_is_used_only_by_the_form_of_its_browser(app: App) {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
+use test_support::{App, new_id, on_both};
 
 use super::{Browser, ada, field, html, link, link_for, member, path_of, signed_in};
-use test_support::{App, new_id, on_both};
 
 on_both!(a_link_names_the_member_and_works_once);
 async fn a_link_names_the_member_and_works_once(app: App) {

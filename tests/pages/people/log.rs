@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use engine::clock::Clock;
 use reqwest::Method;
 use serde_json::json;
+use test_support::node::Node;
+use test_support::server_process::output_of;
+use test_support::{ApiResponse, new_id};
 
 use super::idp::Idp;
 use super::provider::sign_in_at_provider;
 use super::{Browser, field, member, path_of};
-use test_support::node::Node;
-use test_support::server_process::output_of;
-use test_support::{ApiResponse, new_id};
 
 /// Waits until the log has a second line about a request, in addition to the access line. Checks
 /// the message of that line and returns the line.

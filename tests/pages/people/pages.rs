@@ -1,10 +1,10 @@
 //! Tests of the sign-in pages: their texts and their languages.
 
 use reqwest::Method;
+use test_support::{App, on_both};
 
 use super::{Browser, ada, field, html, link, link_for, member, path_of};
 use serde_json::json;
-use test_support::{App, on_both};
 
 on_both!(unknown_sign_in_addresses_and_methods_show_a_404_page);
 async fn unknown_sign_in_addresses_and_methods_show_a_404_page(app: App) {

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use test_support::{ApiResponse, App, new_id};
 
 use super::idp::{CLIENT_ID, Idp, ResponseKind, SigningKey};
 use super::{Browser, ada, field, fields, html, member};
-use test_support::{ApiResponse, App, new_id};
 
 /// Starts servers that use the provider, one on SQLite and one on PostgreSQL.
 async fn apps(idp: &Idp, more: &[&str]) -> Vec<App> {

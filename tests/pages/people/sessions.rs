@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
+use test_support::{App, on_both};
 
 use super::{Browser, ada, field, html, link, member, signed_in};
-use test_support::{App, on_both};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

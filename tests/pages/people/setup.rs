@@ -8,10 +8,10 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::json;
 use strum::VariantArray;
+use test_support::{ApiResponse, App, new_id, on_both};
 
 use super::{Browser, field, guarded, html, signed_in};
 use crate::console;
-use test_support::{ApiResponse, App, new_id, on_both};
 
 const TYPED: [(&str, &str); 6] = [
     ("organization", "Casa Mar"),

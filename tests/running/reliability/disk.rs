@@ -7,9 +7,9 @@ use std::process::Command;
 
 use futures_util::future::join_all;
 use tempfile::TempDir;
+use test_support::left_out::leave_out;
 
 use super::{Client, Process, assert_intact, sqlite_in};
-use test_support::left_out::leave_out;
 
 /// A small file system for one test, unmounted when dropped. It is a little larger than the largest
 /// write-ahead log.

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use test_support::waiting::in_time;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::{Client, Process, on_each};
-use test_support::waiting::in_time;
 
 /// Opens a connection. Sends the head of a request and the first `sent` bytes of its body.
 async fn begin(address: &str, token: &str, body: &str, sent: usize) -> TcpStream {

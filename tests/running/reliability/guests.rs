@@ -11,11 +11,11 @@ use engine::access::Permission;
 use reqwest::Method;
 use serde_json::{Value, json};
 use strum::VariantArray;
+use test_support::{PLATFORM_KEY, new_id, reservation};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::{Client, Process, ServerResponse, assert_intact, on_each};
-use test_support::{PLATFORM_KEY, new_id, reservation};
 
 /// Number of stays.
 const STAYS: usize = 48;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use test_support::pgbouncer::PgBouncer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -13,7 +14,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::{Client, Process, fresh_postgres};
-use test_support::pgbouncer::PgBouncer;
 
 /// Time limit of a response while the database does not respond: the guaranteed five seconds, and
 /// half a second for a busy machine.

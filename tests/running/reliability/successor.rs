@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use test_support::patroni::PatroniPair;
 use tokio::task::JoinSet;
 
 use super::{Client, Process, number};
-use test_support::patroni::PatroniPair;
 
 /// Maximum time without an acknowledged write.
 const MAX_WRITE_GAP: Duration = Duration::from_secs(10);

@@ -12,6 +12,7 @@ use engine::error::{Result, innermost};
 use engine::moment::Moment;
 use engine::pipeline::Service;
 use engine::values;
+use features::platform::OauthApp;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::{Client as Http, StatusCode};
 use tokio::sync::Notify;
@@ -20,7 +21,6 @@ use uuid::Uuid;
 
 use super::client::{ClientId, OauthClient};
 use super::client_metadata::ClientMetadata;
-use features::platform::OauthApp;
 
 store::statements! {
     /// Inserts or updates a client with the content of its metadata document.

@@ -1,10 +1,10 @@
 //! Metadata of a client, from its registration or its metadata document (RFC 7591, section 2).
 
 use engine::format::is_redirect_uri;
+use features::platform::OauthApp;
 use serde::Deserialize;
 
 use super::refusal::{OauthError, OauthErrorCode};
-use features::platform::OauthApp;
 
 /// Maximum number of a client's redirect addresses.
 pub(super) const MAX_REDIRECT_ADDRESSES: usize = 10;

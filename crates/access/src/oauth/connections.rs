@@ -10,6 +10,7 @@ use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::operation::{Listing, Needs, Nothing, Operation, OperationName, Page, PageLimits};
 use engine::values;
+use features::platform::{AppConnection, CredentialSuccess, OauthApp, member_target};
 use http::Method;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -21,7 +22,6 @@ use uuid::Uuid;
 use super::client::ClientId;
 use super::grant::GrantData;
 use super::redirect;
-use features::platform::{AppConnection, CredentialSuccess, OauthApp, member_target};
 
 store::statements! {
     /// Selects a page of connections, ordered by the time at which the first code was exchanged.

@@ -8,13 +8,13 @@ use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::pipeline::Service;
 use engine::values;
+use features::platform::AppConnection;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::{Json, Row, Value};
 use uuid::Uuid;
 
 use super::scope::ScopeSet;
-use features::platform::AppConnection;
 
 store::statements! {
     /// Inserts a grant whose authorization code has not been exchanged.

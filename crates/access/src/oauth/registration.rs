@@ -10,6 +10,7 @@ use axum::response::Response;
 use engine::access;
 use engine::pipeline::{PeerLimits, Service};
 use engine::values;
+use features::platform::new_secret;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -19,7 +20,6 @@ use vestibule_http::surface::{Peer, attach_operation, request_id};
 use super::client_metadata::{ClientAuthMethod, ClientMetadata};
 use super::refusal::{OauthError, OauthErrorCode};
 use super::reply;
-use features::platform::new_secret;
 
 store::statements! {
     /// Inserts a client that registers itself. Sets `idle_since` to the current time, so that the

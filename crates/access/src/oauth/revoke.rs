@@ -11,6 +11,7 @@ use engine::context::Context;
 use engine::error::{ErrorKind, Result as Worked};
 use engine::pipeline::Service;
 use engine::values;
+use features::platform::member_target;
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
 use store::Value;
@@ -23,7 +24,6 @@ use super::token::{
     RequestClient, authenticate_client, organization_of_refresh_token, organization_of_token,
 };
 use super::{grant, refresh, reply};
-use features::platform::member_target;
 
 store::statements! {
     /// Returns a row if the organization has the access token with this hash.

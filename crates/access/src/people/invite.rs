@@ -10,12 +10,12 @@ use engine::error::{Error, Reason, Result};
 use engine::field::{Country, Language};
 use engine::pipeline::Service;
 use engine::values;
+use features::platform::{MemberView, create_organization, save_member, without_duplicates};
 use store::{Row, Transaction};
 use strum::VariantArray as _;
 use uuid::Uuid;
 
 use super::tickets::create_invitation_link;
-use features::platform::{MemberView, create_organization, save_member, without_duplicates};
 
 store::statements! {
     /// Selects the members whose mail address, in lower case, is `?2`. The oldest member comes

@@ -14,6 +14,7 @@ use engine::field::{Country, Language};
 use engine::format;
 use engine::pipeline::Service;
 use engine::values;
+use features::platform::{create_organization, save_member};
 use jiff::{SignedDuration, Timestamp};
 use store::{Transaction, Value};
 use strum::VariantArray as _;
@@ -23,7 +24,6 @@ use vestibule_http::browser::single_value;
 use super::addresses::{SETUP, with_ticket};
 use super::refusal::SignInError;
 use super::session::{self, SignInMethod};
-use features::platform::{create_organization, save_member};
 
 store::statements! {
     /// Selects an organization that is not erased. The set-up is possible only if this statement

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::response::Response;
 use engine::format::ENGLISH;
 use engine::language;
+use features::words;
 use http::HeaderMap;
 use texts::Notice;
 use texts::sign_in::SignInSetupWords;
@@ -14,7 +15,6 @@ use super::frame::SignInFrame;
 use super::reply::{page, rendered};
 use super::setup::{InvalidField, SetupInput};
 use super::visit::SignInRequest;
-use features::words;
 
 /// A text field or a list of the set-up form.
 struct SetupField {

@@ -15,6 +15,9 @@ use engine::field::{EmailAddress, Field, Text200};
 use engine::moment::Moment;
 use engine::operation::{Needs, Operation};
 use engine::values;
+use features::platform::{
+    MemberView, audited_member, member_target, save_member, without_duplicates,
+};
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,9 +27,6 @@ use uuid::Uuid;
 
 use super::invite::{by_email, member_inactive, new_member};
 use super::tickets::create_invitation_link;
-use features::platform::{
-    MemberView, audited_member, member_target, save_member, without_duplicates,
-};
 
 store::statements! {
     /// Selects the member with an id.

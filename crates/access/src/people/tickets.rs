@@ -13,6 +13,7 @@ use engine::operation::{Findings, Operation};
 use engine::pipeline::Service;
 use engine::sweeping;
 use engine::values;
+use features::platform::member_target;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -26,7 +27,6 @@ use super::refusal::SignInError;
 use super::return_path;
 use super::session::{self, SignInMethod};
 use super::validity;
-use features::platform::member_target;
 
 store::statements! {
     /// Inserts a ticket.

@@ -2,9 +2,14 @@
 //! change. If the server allows it (`--console-keys`), members can also create, rotate and revoke
 //! keys.
 
+use access::people::address;
 use askama::Template;
 use axum::response::Response;
 use engine::access::Permission;
+use features::platform::{
+    ApiKeyView, CREATE_TEAM_API_KEY, ConsoleKeys, LIST_TEAM_API_KEYS, ROTATE_TEAM_API_KEY,
+    TeamApiKey,
+};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use strum::VariantArray as _;
@@ -20,11 +25,6 @@ use super::super::time_format::{self, FormattedTime};
 use super::super::webhooks::{MAX_GRACE, grace_hours, hours};
 use super::super::words::permission_text;
 use super::{AccessTab, ListPage, SCREEN, Tabs, may, tabs};
-use access::people::address;
-use features::platform::{
-    ApiKeyView, CREATE_TEAM_API_KEY, ConsoleKeys, LIST_TEAM_API_KEYS, ROTATE_TEAM_API_KEY,
-    TeamApiKey,
-};
 
 const REVOKE: &str = "revokeTeamApiKey";
 const PATH: &str = "/access/keys";

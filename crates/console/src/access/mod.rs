@@ -6,9 +6,12 @@ mod people;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use access::oauth::{ConnectionView, LIST_CONNECTIONS};
 use askama::Template;
 use engine::access::Permission;
 use engine::operation::OperationName;
+use features::platform::{LIST_TEAM_MEMBERS, MemberView};
+use features::words::fill;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -20,9 +23,6 @@ use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::time_format::{self, FormattedTime};
 use super::words::permission_text;
-use access::oauth::{ConnectionView, LIST_CONNECTIONS};
-use features::platform::{LIST_TEAM_MEMBERS, MemberView};
-use features::words::fill;
 
 /// The screen with the tabs for connected apps, members and API keys.
 pub static SCREEN: Screen = Screen {

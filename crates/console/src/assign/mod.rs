@@ -16,6 +16,10 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::response::Response;
+use features::portals::LIST_PORTALS;
+use features::records::RecordKind;
+use features::scopes::{EntityScopes, LIST_ENTITY_SCOPES};
+use features::words::fill;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -28,10 +32,6 @@ use crate::reply;
 use crate::request::ConsoleRequest;
 use crate::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use crate::words::ConsoleWords;
-use features::portals::LIST_PORTALS;
-use features::records::RecordKind;
-use features::scopes::{EntityScopes, LIST_ENTITY_SCOPES};
-use features::words::fill;
 
 /// The screen that changes assignments. The screens of assignable resources link to it.
 pub static SCREEN: Screen = Screen {

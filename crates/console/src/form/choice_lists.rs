@@ -13,14 +13,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use engine::fold::{fold, natural};
 use engine::format::is_uuid;
+use features::records::RecordKind;
+use features::words::fill;
 use serde_json::{Value, json};
 
 use super::spec::{FieldSpec, InputKind};
 use crate::operation_calls;
 use crate::refusal::ConsoleRefusal;
 use crate::request::{ConsoleFields, ConsoleRequest, first_value};
-use features::records::RecordKind;
-use features::words::fill;
 
 /// The operation that lists records by name.
 const LIST_RECORDS: &str = "listRecords";

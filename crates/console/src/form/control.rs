@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use askama::Template;
 use engine::access::Permission;
+use features::markdown;
+use features::words::fill as fill_in;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -18,8 +20,6 @@ use crate::labels;
 use crate::request::{ConsoleFields, ConsoleRequest, first_value};
 use crate::screens::resource_address;
 use crate::words::{ConsoleWords, permission_text};
-use features::markdown;
-use features::words::fill as fill_in;
 
 /// Number of empty rows that the form shows after the rows of a list.
 const BLANK_ROWS: usize = 2;

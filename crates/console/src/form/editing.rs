@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::operation::Operation;
+use features::translations::ENGLISH;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -31,7 +32,6 @@ use crate::operation_calls;
 use crate::refusal::ConsoleRefusal;
 use crate::request::{ConsoleFields, ConsoleRequest};
 use crate::texts::{self, texts_of_form};
-use features::translations::ENGLISH;
 
 /// A type of resource that a form creates or changes: its operations, and the layout of its form.
 pub struct Resource {

@@ -17,11 +17,11 @@
 //! If the read operation omits a field, the form cannot show its value. If such a field is sent
 //! empty, the stored value does not change. `a.clear` deletes the value.
 
+use features::precheck::NO_MAXIMUM;
 use serde_json::{Map, Value, json};
 
 use super::spec::{FieldSpec, InputKind, RULE_NAME_FIELD};
 use crate::request::{ConsoleFields, first_value};
-use features::precheck::NO_MAXIMUM;
 
 /// Maximum number of rows in one list of objects in a form.
 const MOST_ROWS: usize = 200;

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::operation::Operation;
+use features::words::fill as fill_in;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -17,7 +18,6 @@ use crate::labels;
 use crate::merge::{MergeResult, merge};
 use crate::refusal::ConsoleRefusal;
 use crate::request::{ConsoleFields, ConsoleRequest, first_value};
-use features::words::fill as fill_in;
 
 /// Maximum number of characters that the form shows of a value that another member saved. It is as
 /// high as the limit of the longest text, so that the whole value is shown.

@@ -146,8 +146,10 @@ pub fn in_lines(mut specs: Vec<FieldSpec>, lines: &[&[&str]]) -> Vec<Vec<FieldSp
 
 #[cfg(test)]
 mod tests {
+    use features::precheck::StepType;
     use serde_json::json;
     use strum::VariantArray as _;
+    use vestibule::app::app;
 
     use super::super::editing::{Resource, form_fields};
     use super::super::spec::{of_object, specs};
@@ -157,8 +159,6 @@ mod tests {
     use crate::portals::PORTAL;
     use crate::steps::STEP;
     use crate::words;
-    use features::precheck::StepType;
-    use vestibule::app::app;
 
     #[test]
     fn fields_follow_the_layout_and_unlisted_fields_come_last() {

@@ -323,9 +323,9 @@ fn values(schema: &Value) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use strum::VariantArray as _;
+    use vestibule::app::app;
 
     use super::*;
-    use vestibule::app::app;
 
     fn of(create: &str, read: &str) -> Arc<Vec<FieldSpec>> {
         specs(app().operation(create).unwrap(), app().operation(read))

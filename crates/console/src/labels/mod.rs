@@ -5,10 +5,10 @@
 //! `texts/en/fields.ftl` contains better texts. In other languages, all labels and help texts come
 //! from that language's `fields.ftl`. A test fails if a label is missing.
 
+use features::words::in_language;
 use texts::{Label, fields, values};
 
 use super::form::FieldSpec;
-use features::words::in_language;
 
 /// Returns the label of a field.
 pub fn label(language: &str, name: &str) -> String {
@@ -108,10 +108,10 @@ mod tests {
 
     use engine::operation::{Effect, Surface, inline_generator};
     use serde_json::Value;
+    use vestibule::app::app;
 
     use super::*;
     use crate::form::extensions::summary;
-    use vestibule::app::app;
 
     /// The operations whose input a form shows.
     const FORMS: [&str; 9] = [

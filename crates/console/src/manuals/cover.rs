@@ -3,6 +3,9 @@
 
 use askama::Template;
 use axum::response::Response;
+use features::manuals::{SEARCH_COVER_ICONS, SEARCH_STOCK_PHOTOS, StockPhoto, StockPhotos};
+use features::words::fill;
+use page::icon;
 use serde_json::{Value, json};
 
 use super::{MANUAL, stored};
@@ -12,9 +15,6 @@ use crate::refusal::ConsoleRefusal;
 use crate::reply;
 use crate::request::ConsoleRequest;
 use crate::screens::ScreenResponse;
-use features::manuals::{SEARCH_COVER_ICONS, SEARCH_STOCK_PHOTOS, StockPhoto, StockPhotos};
-use features::words::fill;
-use page::icon;
 
 /// Maximum number of icons on the page: `MOST_ICONS` if the page shows no photos, and `FEWER_ICONS`
 /// if it shows photos, too.

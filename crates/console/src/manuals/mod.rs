@@ -9,6 +9,9 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::response::{IntoResponse as _, Response};
+use features::manuals::{LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, WrittenManual};
+use features::markdown;
+use page::icon;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -24,9 +27,6 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::texts::texts;
-use features::manuals::{LIST_PORTAL_MANUAL_CATEGORIES, LIST_PORTAL_MANUALS, WrittenManual};
-use features::markdown;
-use page::icon;
 
 pub static SCREEN: Screen = Screen {
     path: "/manuals",

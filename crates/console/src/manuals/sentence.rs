@@ -1,11 +1,11 @@
 //! Describes when guests see a manual. Each rule gets one sentence.
 
+use features::manuals::{VisibilityRule, seasons_are_over};
+use features::words::fill;
 use serde_json::Value;
 
 use crate::request::ConsoleRequest;
 use crate::{labels, time_format};
-use features::manuals::{VisibilityRule, seasons_are_over};
-use features::words::fill;
 
 /// Returns sentences that say when guests see a manual with these rules.
 pub fn sentence(rules: &[Value], request: &ConsoleRequest) -> String {

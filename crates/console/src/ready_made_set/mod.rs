@@ -5,6 +5,7 @@
 use askama::Template;
 use axum::response::Response;
 use engine::format::is_uuid;
+use features::translations::ENGLISH;
 use serde_json::{Value, json};
 use texts::ready::{LANGUAGES, ReadyWords, table};
 
@@ -13,7 +14,6 @@ use super::refusal::ConsoleRefusal;
 use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::ScreenResponse;
-use features::translations::ENGLISH;
 
 /// The operations that the console calls to create the ready-made set.
 pub const NEEDS: &[&str] = &[

@@ -1,10 +1,10 @@
 //! The fields of a record's form, derived from the schema of its kind.
 
+use features::records::RecordKind;
 use serde_json::{Map, Value, json};
 
 use crate::form::{FieldSpec, InputKind as Control, of_object};
 use crate::request::ConsoleRequest;
-use features::records::RecordKind;
 
 /// The operations that list the flats, groups and tags to which a record of the kind `instruction`
 /// can apply.

@@ -1,6 +1,11 @@
 //! The sections of a flat's page: portal, steps, manuals, stays, door codes, calendar feeds and
 //! network. Each section has links to the pages that change its content.
 
+use features::calendars::{CalendarFeed, LIST_CALENDAR_FEEDS};
+use features::guest::GET_PROPERTY_SETUP;
+use features::manuals::LIST_PORTAL_MANUALS_BY_PROPERTY;
+use features::records::RecordKind;
+use features::words::fill;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -10,11 +15,6 @@ use crate::screens::resource_address;
 use crate::stays::StayItem;
 use crate::time_format;
 use crate::words::stay_status;
-use features::calendars::{CalendarFeed, LIST_CALENDAR_FEEDS};
-use features::guest::GET_PROPERTY_SETUP;
-use features::manuals::LIST_PORTAL_MANUALS_BY_PROPERTY;
-use features::records::RecordKind;
-use features::words::fill;
 
 const STAYS: &str = "listReservations";
 const CODES: &str = "listCodes";

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::response::Response;
+use features::records::RecordKind;
+use features::tables::{self, IMPORT_RECORDS, Imported, LineResult, TableError, TableLine};
+use features::words::fill;
 use serde_json::{Value, json};
 
 use super::{SCREEN, address, frame, kind_of, require};
@@ -13,9 +16,6 @@ use crate::refusal::ConsoleRefusal;
 use crate::reply;
 use crate::request::ConsoleRequest;
 use crate::screens::ScreenResponse;
-use features::records::RecordKind;
-use features::tables::{self, IMPORT_RECORDS, Imported, LineResult, TableError, TableLine};
-use features::words::fill;
 
 /// Maximum number of lines of the file that the preview shows.
 const MOST_LINES: usize = 100;

@@ -11,6 +11,8 @@ use askama::Template;
 use axum::response::Response;
 use engine::fold::natural;
 use engine::typed;
+use features::records::{RecordKind, RecordOrigin, default_fields};
+use features::tables::IMPORT_RECORDS;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
@@ -28,8 +30,6 @@ use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse, resource_address};
 use super::time_format;
 use super::words::{add_label, records_title};
-use features::records::{RecordKind, RecordOrigin, default_fields};
-use features::tables::IMPORT_RECORDS;
 
 pub static SCREEN: Screen = Screen {
     path: "/flats",

@@ -5,7 +5,14 @@
 use std::sync::Arc;
 
 use askama::Template;
+use features::guest::{
+    DecidingFacts, DecidingReason, EXPLAIN_GUEST_VIEW, ExplainedItem, Explanation, HiddenText,
+    PathHop, Withheld, WithheldValue,
+};
+use features::scopes::TargetKind;
+use features::words::{fill, own_name};
 use jiff::civil::DateTime;
+use page::dates_in;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -19,13 +26,6 @@ use super::super::screens::{ScreenResponse, resource_address};
 use super::super::words::ConsoleWords;
 use super::super::{labels, time_format};
 use super::{SCREEN, StayItem};
-use features::guest::{
-    DecidingFacts, DecidingReason, EXPLAIN_GUEST_VIEW, ExplainedItem, Explanation, HiddenText,
-    PathHop, Withheld, WithheldValue,
-};
-use features::scopes::TargetKind;
-use features::words::{fill, own_name};
-use page::dates_in;
 
 /// Appends to `reason` a sentence for each text that guests do not see because a placeholder in the
 /// text has no value.

@@ -5,6 +5,7 @@ mod one;
 
 use askama::Template;
 use engine::typed;
+use features::records::ReservationStatus;
 use jiff::ToSpan as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,7 +21,6 @@ use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::time_format;
 use super::words::stay_status;
-use features::records::ReservationStatus;
 
 pub static SCREEN: Screen = Screen {
     path: "/stays",

@@ -2,6 +2,8 @@
 //! page.
 
 use askama::Template;
+use features::guest::{ExplainedItem, GET_GUEST_LINK, LIST_RESERVATION_MESSAGES};
+use features::words::{fill, own_name};
 use futures_util::future::try_join3;
 use serde_json::json;
 use uuid::Uuid;
@@ -21,8 +23,6 @@ use super::super::time_format::{self, FormattedTime};
 use super::super::words::{precheckin_status, stay_status};
 use super::explanation::{self, StayExplanation};
 use super::{SCREEN, StayItem};
-use features::guest::{ExplainedItem, GET_GUEST_LINK, LIST_RESERVATION_MESSAGES};
-use features::words::{fill, own_name};
 
 /// Maximum number of messages that the page shows. No stay has more messages.
 const MESSAGES: usize = 200;

@@ -1,10 +1,10 @@
 //! Describes which guests must fill in a detail.
 
+use features::words::fill;
 use serde_json::{Map, Value};
 
 use crate::labels;
 use crate::words::ConsoleWords;
-use features::words::fill;
 
 /// Returns a sentence that says which guests must fill in a detail.
 pub fn describe(

@@ -10,6 +10,9 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::response::Response;
+use features::portals::{LIST_PORTALS, PortalRow};
+use features::precheck::{ConfigurationIssue, ScopeCounts, StepType, Targeting, is_together};
+use features::scopes::COUNT_REACHED_PROPERTIES;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -32,9 +35,6 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::texts::{TextWithVersions, texts, texts_of};
-use features::portals::{LIST_PORTALS, PortalRow};
-use features::precheck::{ConfigurationIssue, ScopeCounts, StepType, Targeting, is_together};
-use features::scopes::COUNT_REACHED_PROPERTIES;
 
 pub static SCREEN: Screen = Screen {
     path: "/steps",

@@ -1,8 +1,9 @@
 //! A sentence that says which guests get a step.
 
-use crate::words::ConsoleWords;
 use features::precheck::{InclusionType, NO_MAXIMUM, ScopeCounts, Targeting};
 use features::words::fill;
+
+use crate::words::ConsoleWords;
 
 /// Returns a sentence that says which guests get the step. If the number of flats is known, the
 /// sentence contains it. For an inactive step, the sentence says which guests would get it.

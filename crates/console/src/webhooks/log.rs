@@ -4,6 +4,8 @@
 use askama::Template;
 use axum::response::Response;
 use delivery::{Attempt, Status};
+use features::events::{LIST_WEBHOOK_DELIVERIES, WebhookDelivery, WebhookSubscription};
+use features::words::fill;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -18,8 +20,6 @@ use super::super::time_format::{self, FormattedTime};
 use super::super::words::{delivery_status, disabled_reason};
 use super::make::CREATE;
 use super::{SCREEN, flats_of, named, path_of, state_label};
-use features::events::{LIST_WEBHOOK_DELIVERIES, WebhookDelivery, WebhookSubscription};
-use features::words::fill;
 
 /// Maximum number of attempts that the page shows for one delivery. The page shows the latest ones.
 const MAX_ATTEMPTS: usize = 8;

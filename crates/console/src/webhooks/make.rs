@@ -3,6 +3,8 @@
 
 use askama::Template;
 use axum::response::Response;
+use features::events::{CREATE_WEBHOOK_SUBSCRIPTION, Event, LIST_WEBHOOK_EVENT_TYPES};
+use features::words::fill;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -13,8 +15,6 @@ use super::super::reply;
 use super::super::request::ConsoleRequest;
 use super::super::screens::ScreenResponse;
 use super::{OF_APPS, SCREEN, secret};
-use features::events::{CREATE_WEBHOOK_SUBSCRIPTION, Event, LIST_WEBHOOK_EVENT_TYPES};
-use features::words::fill;
 
 pub(super) const CREATE: &str = CREATE_WEBHOOK_SUBSCRIPTION.id();
 pub(super) const EVENTS: &str = LIST_WEBHOOK_EVENT_TYPES.id();

@@ -7,6 +7,11 @@ mod secret;
 use std::sync::Arc;
 
 use askama::Template;
+use features::events::{
+    Event, LIST_WEBHOOK_EVENT_TYPES, LIST_WEBHOOK_SUBSCRIPTIONS, WebhookEventType,
+    WebhookSubscription,
+};
+use features::words::fill;
 use serde_json::json;
 use strum::{AsRefStr, EnumString, VariantArray};
 use texts::console::ConsoleWebhooksWords;
@@ -21,11 +26,6 @@ use super::reply;
 use super::request::ConsoleRequest;
 use super::screens::{Screen, ScreenGroup, ScreenPage, ScreenResponse};
 use super::words::permission_text;
-use features::events::{
-    Event, LIST_WEBHOOK_EVENT_TYPES, LIST_WEBHOOK_SUBSCRIPTIONS, WebhookEventType,
-    WebhookSubscription,
-};
-use features::words::fill;
 
 pub static SCREEN: Screen = Screen {
     path: "/webhooks",

@@ -3,6 +3,7 @@
 
 use askama::Template;
 use axum::response::Response;
+use features::events::{CreatedWebhookSubscription, ROTATE_WEBHOOK_SECRET, WebhookSubscription};
 use serde_json::{Value, json};
 
 use super::super::frame::ConsoleFrame;
@@ -11,7 +12,6 @@ use super::super::reply;
 use super::super::request::ConsoleRequest;
 use super::super::screens::ScreenResponse;
 use super::{SCREEN, named, path_of};
-use features::events::{CreatedWebhookSubscription, ROTATE_WEBHOOK_SECRET, WebhookSubscription};
 
 /// How many hours the old secret stays valid after a rotation. `GRACE` is the default, and
 /// `MAX_GRACE` is the maximum.

@@ -171,9 +171,10 @@ fn contracted(sentence: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vestibule::app::app;
+
     use super::super::of;
     use super::*;
-    use vestibule::app::app;
 
     /// Audited actions that are not operations of the interface.
     const OTHER_ACTIONS: [&str; 4] = ["signIn", "signOut", "allowApp", "revokeToken"];

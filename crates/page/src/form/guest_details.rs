@@ -3,6 +3,8 @@
 
 use engine::operation::Object;
 use engine::typed;
+use features::guest::StepView;
+use features::precheck::has_field_value;
 use jiff::civil::Date;
 use serde_json::{Value, json};
 use vestibule_http::browser::first_value;
@@ -10,8 +12,6 @@ use vestibule_http::browser::first_value;
 use super::super::fault::{FaultKind, Faults, FieldFault};
 use super::super::guest_fields::{self, GuestField, RequestedFields, Requirement};
 use super::{FilledForm, MAX_GUESTS, every, id_field, shown_value_field};
-use features::guest::StepView;
-use features::precheck::has_field_value;
 
 /// The fields of one guest in a form.
 struct GuestFields<'f> {

@@ -1,8 +1,8 @@
+use features::precheck::StepType;
 use proptest::prelude::*;
 use strum::VariantArray as _;
 
 use super::*;
-use features::precheck::StepType;
 
 const CHECK_IN: Date = Date::constant(2026, 12, 11);
 

@@ -2,6 +2,8 @@
 //! link to the page. Texts are in the guest's language. Colours are those of the branding.
 
 use engine::typed;
+use features::guest::passes::PassView;
+use features::words::fill;
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Time};
 use serde_json::{Value, json};
@@ -9,8 +11,6 @@ use serde_json::{Value, json};
 use super::super::page_stay::PageStay;
 use super::super::theme;
 use super::PassSigner;
-use features::guest::passes::PassView;
-use features::words::fill;
 
 /// Returns the content of a stay's pass. `url` is the URL of the stay's page. `service` is the base
 /// URL of the web service from which phones fetch updates of the pass. A pass that has expired is

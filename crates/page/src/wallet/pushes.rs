@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
+use features::guest::passes;
+use features::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 use futures_util::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::MissedTickBehavior;
@@ -21,8 +23,6 @@ use super::super::request::PageRequest;
 use super::PassSigner;
 use super::apns::{Apns, PushResult};
 use super::service::current;
-use features::guest::passes;
-use features::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
 
 /// Time between the starts of two checks of all registered passes for changes.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);

@@ -16,6 +16,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use engine::error::Error;
 use engine::pipeline::Service;
+use features::guest::passes::{self, GET_PASS, RegisteredPass, RegistrationOutcome};
 use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, IF_MODIFIED_SINCE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -32,7 +33,6 @@ use super::super::page_stay::PageStay;
 use super::super::request::PageRequest;
 use super::super::theme;
 use super::{PassSigner, package, pass};
-use features::guest::passes::{self, GET_PASS, RegisteredPass, RegistrationOutcome};
 
 /// Maximum size of a request body: 16 KiB.
 const BODY_LIMIT: usize = 16 << 10;

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use askama::Template;
 use axum::response::Response;
+use features::translations::ENGLISH;
+use features::words::fill;
 use serde_json::{Value, json};
 
 use self::edited_questions::{
@@ -23,8 +25,6 @@ use crate::reply;
 use crate::request::{ConsoleFields, ConsoleRequest};
 use crate::screens::{ScreenResponse, resource_address};
 use crate::texts::{self, texts_of_form};
-use features::translations::ENGLISH;
-use features::words::fill;
 
 /// The source table of the texts of questions and options.
 const SOURCE: &str = "precheck_question";
