@@ -16,7 +16,7 @@ use crate::people::{Browser, link};
 /// Number of pages of the same kind that are recorded, such as the pages of single stays.
 const OF_ONE_KIND: usize = 3;
 
-/// Number of characters from which a word with letters and digits is an id or a token.
+/// Number of characters from which a word with digits or capital letters is an id or a token.
 const ID_LENGTH: usize = 20;
 
 /// Replaces ids and tokens, which differ from run to run, by their number in the text.
@@ -30,8 +30,9 @@ fn without_ids(html: &str) -> String {
             _ => (word, ""),
         };
         let is_id = name.len() >= ID_LENGTH
-            && name.bytes().any(|byte| byte.is_ascii_digit())
-            && name.bytes().any(|byte| byte.is_ascii_alphabetic());
+            && name
+                .bytes()
+                .any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
         if is_id {
             let number = numbers.len();
             let number = numbers.entry(name).or_insert(number);
@@ -83,9 +84,11 @@ async fn html_of_the_demo_is_recorded() {
         }
         let name = format!("{kind} {count}");
         let response = browser.get(&path).await;
-        let Some(html) = response.body.as_str() else {
+        let content_type = response.header("content-type").unwrap_or_default();
+        if !content_type.starts_with("text/html") {
             continue;
-        };
+        }
+        let html = response.body.as_str().unwrap();
         for path in linked(html) {
             if seen.insert(path.clone()) {
                 open.push_back(path);
