@@ -1,5 +1,5 @@
-//! Organization hints. A read waits for its organization's turn before it authenticates its token. The
-//! hint says which organization that probably is: the one to which the token belonged before.
+//! Organization hints. A read waits for its organization's turn before it authenticates its token.
+//! The hint says which organization that probably is: the one to which the token belonged before.
 
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
