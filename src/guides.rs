@@ -595,7 +595,8 @@ fn remove_unserved_links(path: &str, text: &str) -> String {
     )
 }
 
-/// Returns whether a link leads to a guide, to a heading on the same page, or to another site.
+/// Returns whether a link leads to a guide, to a heading on the same page, to a path of this
+/// service that begins with `/`, or to another site.
 fn is_served(from: &str, target: &str) -> bool {
     let page = target.split('#').next().unwrap_or_default();
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -47,8 +47,8 @@ const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// The interval at which the memory of a server under load is read.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long the measurements take: the number and length of their rounds, the time before the first
-/// round in which nothing is measured, and how often the start of the server is measured.
+/// How long the measurements take: the number and the length of their rounds, the length of the
+/// warm-up, in which nothing is measured, and how often the start of the server is measured.
 pub struct Plan {
     rounds: usize,
     pub length: Duration,
@@ -131,7 +131,8 @@ impl Compared {
 }
 
 impl Bench {
-    /// Returns whether this run needs to show only that everything works, without reliable values.
+    /// Returns whether the plan has short rounds, which only show that every measurement works.
+    /// Their values are not reliable.
     pub const fn is_short(&self) -> bool {
         self.plan.is_short
     }
@@ -221,8 +222,9 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Measures three kinds of requests in an organization of the size of a city: a guest's view of
-    /// a stay, lists, and a search.
+    /// Measures three kinds of requests: a guest's view of a stay, lists, and a search. Compares
+    /// their times in an organization with as many properties as a city has with those in a small
+    /// organization.
     pub async fn city(&self) -> anyhow::Result<Vec<Line>> {
         let (large, small) = (self.vestibule()?, self.vestibule()?);
         let (city, town) = (

@@ -109,8 +109,8 @@ impl Server {
         Self::start(command, Some(data))
     }
 
-    /// Starts this program again as a bare handler. The handler repeats the response that is
-    /// recorded in a file.
+    /// Starts this program again as a bare HTTP handler, with which the service is compared. The
+    /// handler answers each request with the response that is recorded in a file.
     pub fn bare(program: &Path, response: &Path) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command.arg("bare-http").arg(response);

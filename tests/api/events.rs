@@ -761,7 +761,7 @@ async fn workflow_step_events_reach_only_authorized_subscriptions(app: App, rece
 
     // No event is sent for any of these runs of workflow steps. The subscription cannot access the
     // first run's record, the second run's record does not exist, and the member may not read the
-    // third run's record. The last run is a run of another step.
+    // third run's record. The fourth run is of step `b`, to which nobody is subscribed.
     let task = org
         .record(
             "task",

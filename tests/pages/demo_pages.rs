@@ -19,7 +19,8 @@ const OF_ONE_KIND: usize = 3;
 /// Number of characters from which a word with digits or capital letters is an id or a token.
 const ID_LENGTH: usize = 20;
 
-/// Replaces ids and tokens, which differ from run to run, by their number in the text.
+/// Replaces each id and each token by a number, because they differ from run to run. The number
+/// counts the different ids and tokens of the text, in the order of their first occurrence.
 fn without_ids(html: &str) -> String {
     let is_part = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     let mut numbers = BTreeMap::new();

@@ -218,7 +218,8 @@ async fn an_unresponsive_redis_does_not_fail_or_block_requests() {
         waited += usize::from(asked.elapsed() >= Duration::from_millis(50));
     }
     // A request waits for Redis at most until the deadline, and then marks the connection as lost.
-    // The node counts later requests alone, without a wait, until Redis answers again.
+    // Until Redis answers again, the node counts requests in its own memory, without a wait for
+    // Redis.
     assert!(waited < 100, "{waited} of 200 waited");
     assert!(fallbacks(&node).await >= 200);
     redis.signal("-CONT");

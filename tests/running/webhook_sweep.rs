@@ -33,7 +33,8 @@ store::statements! {
     DELIVERIES = "select count(*) from webhook_delivery where organization_id = ?1";
     /// Counts the subscriptions of an organization, including deleted ones.
     SUBSCRIPTIONS = "select count(*) from webhook_subscription where organization_id = ?1";
-    /// Inserts a copy of a subscription. The copy is disabled.
+    /// Inserts the copy `?3` of the subscription `?2`. The copy is disabled since `?4`, as after 50
+    /// consecutive failures.
     DISABLED_COPY = "insert into webhook_subscription
         (organization_id, id, credential, event, target_url, consecutive_failures,
             disabled_at, disabled_reason, created_at, doc)

@@ -56,8 +56,8 @@ pub async fn texts_of_form(
     Ok(results)
 }
 
-/// Writes a text in one language. Every form writes existing texts with this function. The caller
-/// must have checked that the stored text may be overwritten ([`super::merge`]).
+/// Writes a text in one language. Every form writes existing texts with this function. The calling
+/// function must have checked that the stored text may be overwritten ([`super::merge`]).
 pub async fn write(
     request: &ConsoleRequest,
     id: &str,

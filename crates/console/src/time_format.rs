@@ -46,7 +46,7 @@ pub fn timestamp(request: &ConsoleRequest, at: &str) -> FormattedTime {
     }
 }
 
-/// Formats a day from an operation's answer in words.
+/// Formats a date as words in the language of the page.
 pub fn date(request: &ConsoleRequest, day: Date) -> String {
     request.dates().full(day)
 }

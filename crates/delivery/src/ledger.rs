@@ -81,7 +81,8 @@ store::statements! {
     EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null
         and leased_until <= ?1
         order by leased_until limit ?2";
-    /// Removes the leases of the deliveries that `EXPIRED` returned.
+    /// Removes the expired leases of the deliveries that `EXPIRED` returned. Skips deliveries that
+    /// another transaction has locked.
     RELEASE_EXPIRED = "with expired as (select id from webhook_delivery where organization_id = ?1
         and id = any(?2)
             and leased_until is not null and leased_until <= ?3 for update skip locked)

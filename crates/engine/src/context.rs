@@ -494,7 +494,7 @@ impl<'c, 't> Context<'c, 't> {
             .ok_or_else(|| Error::internal(format!("no module registered a {}", type_name::<T>())))
     }
 
-    /// Returns all values of a type that the modules have listed.
+    /// Returns all values of the type `T` that modules offer in the lists of the application state.
     #[must_use]
     pub fn listed<T: Any + Send + Sync>(&self) -> &'static [T] {
         self.system.app_state.lists.all()

@@ -45,8 +45,8 @@ const STRICTEST_POLICY: HeaderValue =
 /// the pages that may frame it, and the sites that learn its URL.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// The directives about the sources of the response, in the form of a content security policy,
-    /// such as `img-src 'self'`. Everything without a directive is forbidden.
+    /// The sources from which the response may load content, as directives of a content security
+    /// policy, such as `img-src 'self'`. Content of a type without a directive is forbidden.
     pub loads: String,
     pub forms: FormTargets,
     /// Whether pages of this service may show the response in a frame.

@@ -79,7 +79,8 @@ const STARTED: u8 = 1;
 const ABANDONED: u8 = 2;
 
 /// The state of work: waiting, started or abandoned. Two threads compete to change it, and only the
-/// first succeeds: the thread that begins the work, or the thread of a caller that stops waiting.
+/// first succeeds: the thread that begins the work, or the thread that stops waiting for the
+/// result.
 #[derive(Clone, Default)]
 pub(crate) struct Progress(Arc<AtomicU8>);
 

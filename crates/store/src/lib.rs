@@ -480,7 +480,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Makes this transaction a dry run: it is rolled back in the end even if the work succeeds.
-    /// The caller still gets the result of the work.
+    /// The function that waits for the work still gets the result of the work.
     pub fn dry_run(&mut self) {
         self.is_dry_run = true;
     }

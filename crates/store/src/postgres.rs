@@ -4,14 +4,14 @@
 //! ([`crate::batch_lookup`]) use a reserved connection without a transaction, so they wait for no
 //! other work.
 //!
-//! A caller that gets "unavailable" can rely on this:
+//! A function that gives work to this backend and gets [`Error::Unavailable`] can rely on this:
 //!
-//! - If the error comes before the work has begun, the work never begins. The caller and the thread
-//!   both try to change [`Progress`], and the first one decides. The thread tries only after it has
-//!   a connection.
+//! - If the error comes before the work has begun, the work never begins. The waiting function and
+//!   the thread of the work both try to change [`Progress`], and the first one decides. The thread
+//!   tries only after it has a connection.
 //! - If the error comes later, because the deadline passed, nothing is committed. [`Connection`]
-//!   checks the deadline before each statement, including the commit. The caller gets the error
-//!   only after the deadline, so no statement is sent after the error.
+//!   checks the deadline before each statement, including the commit. The waiting function gets the
+//!   error only after the deadline, so no statement is sent after the error.
 //! - The remaining case is a commit that was sent in time and not confirmed in time. This process
 //!   does not know its outcome. The work and the record of its idempotency key are in one
 //!   transaction, so a retry with the same key reports the outcome.
@@ -288,8 +288,8 @@ impl Postgres {
                 turn = inner.writes.pop_if_brief(Duration::MAX);
             }
             if turn.is_none() {
-                // Release the connection before the answers are sent, so that the callers' next
-                // work finds it free.
+                // Release the connection before the answers are sent. The functions that wait for
+                // the answers may send more work at once, and it then finds this connection free.
                 permit = None;
                 if inner.writes.has_turn() {
                     // The writes that remain in the queue wait for a connection like any other
@@ -381,7 +381,8 @@ impl Postgres {
     }
 }
 
-/// Facts about a database, read before its schema is migrated.
+/// Facts about a database, read before its schema is migrated: whether the database has no schema
+/// of this program (`is_new`), and how many connections the role may have at once (`allowed`).
 struct UnmigratedDatabase {
     is_new: bool,
     allowed: Option<usize>,

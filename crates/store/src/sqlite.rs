@@ -146,7 +146,7 @@ impl Sqlite {
         let thread_progress = progress.clone();
         let read: Read = Box::new(move |connection, files| {
             if thread_progress.begin() {
-                // If the caller no longer waits, the result is dropped.
+                // If no function waits for the result of the read any more, the result is dropped.
                 drop(sender.send(snapshot(connection, files, work)));
             }
         });

@@ -115,7 +115,8 @@ impl QuestionStep {
             .unwrap()
     }
 
-    /// Builds answers from chosen options and written texts.
+    /// Builds the answers to the step. `chosen` has the number of each question and the positions
+    /// of the chosen options. `written` has the number of each question and the text of its answer.
     fn answers(&self, chosen: &[(usize, &[usize])], written: &[(usize, &str)]) -> Value {
         let mut answers = json!({});
         for (number, places) in chosen {

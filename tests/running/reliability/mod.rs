@@ -253,7 +253,8 @@ async fn fresh_postgres() -> Option<String> {
         .unwrap()
 }
 
-/// Returns the number in an environment variable, or `default`.
+/// Returns the number in an environment variable, or `default` if the variable is not set. Panics
+/// if the variable contains no number.
 fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).map_or(default, |text| {
         text.parse()

@@ -9,8 +9,8 @@ use std::io::Write as _;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Mutex;
 
-/// Counts a test as skipped because of a missing program. Panics if the environment variable
-/// `required_by` is set.
+/// Counts a test as skipped because of a missing program. Panics if the environment variable that
+/// `required_by` names is set.
 pub fn leave_out(program: &'static str, reason: &'static str, required_by: &'static str) {
     static COUNTERS: Mutex<BTreeMap<&str, ChildStdin>> = Mutex::new(BTreeMap::new());
     assert!(

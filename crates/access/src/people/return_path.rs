@@ -70,7 +70,7 @@ fn consists_of(text: &str, others: &[u8]) -> bool {
     })
 }
 
-/// Decodes a percent-encoded text to bytes.
+/// Decodes a percent-encoded text to bytes. A `%` without two hexadecimal digits stays as it is.
 fn decoded(text: &str) -> Vec<u8> {
     let digit = |byte: Option<&u8>| {
         byte.and_then(|byte| char::from(*byte).to_digit(16))

@@ -210,7 +210,7 @@ fn check(context: &Context<'_, '_>) -> Result<()> {
     )))
 }
 
-/// Returns 403 if the caller lacks one of the permissions that they would grant or revoke.
+/// Returns 403 if the request would grant or revoke a permission that the caller lacks.
 fn check_permissions<'p>(
     context: &Context<'_, '_>,
     permissions: impl IntoIterator<Item = &'p Permission>,

@@ -722,7 +722,8 @@ fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
 }
 
 /// Shows another page of the list, or the results of another search. If there are unsaved ticks,
-/// the new form contains them.
+/// the new form contains them. If there are more than [`MOST_KEPT`] of them, shows the same page
+/// again with an error.
 async fn show_other_rows(
     request: &ConsoleRequest,
     here: TargetFilter,

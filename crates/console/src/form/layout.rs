@@ -9,7 +9,7 @@ use crate::words::ConsoleWords;
 /// The layout of the form of a resource.
 pub struct Layout {
     /// The fields of the form that creates a resource. Required fields that are not in this list
-    /// come first. The form that changes a resource has all fields.
+    /// come first. The form that changes a resource has all fields except those in `omitted`.
     pub create: &'static [&'static str],
     pub sections: &'static [Section],
     /// Fields that the form omits because another screen or another form edits them.

@@ -114,7 +114,8 @@ impl RateLimits {
         Some(shared)
     }
 
-    /// Counts or refuses a request for this process alone. Returns `None` if no limit is set.
+    /// Counts a request in the memory of this process, or refuses the request. Returns `None` if no
+    /// limit is set.
     ///
     /// `elapsed` is monotonic time, by which requests are counted. `now` is the wall clock, for the
     /// header `X-RateLimit-Reset`.

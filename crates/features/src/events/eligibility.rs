@@ -117,8 +117,9 @@ impl Cursor {
 /// organization of these subscriptions.
 type LapsedCredentials = BTreeSet<(Uuid, String)>;
 
-/// Checks a batch of subscriptions after a position. Returns the lapsed credentials, and the
-/// position from which the next batch starts, or `None` after the last batch.
+/// Checks a batch of subscriptions that begins after a position. Returns the credentials that may
+/// no longer receive one of their events. Also returns the position after which the next batch
+/// begins; this position is `None` after the last batch.
 fn find_lapsed(
     tx: &mut Transaction<'_>,
     from: &Cursor,

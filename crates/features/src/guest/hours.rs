@@ -81,8 +81,8 @@ impl StayHours {
             last,
             end.saturating_add(1.day()),
         ];
-        // A stay that ends on its first day changes its phase at check-in, or at noon without a
-        // check-in time.
+        // A stay that ends on its first day changes its phase at check-in. If the check-in time is
+        // not known, it changes its phase at noon.
         let noon = self.at(first, Time::constant(12, 0, 0, 0));
         of_days
             .map(|day| self.at(day, Time::midnight()))

@@ -3,7 +3,7 @@
 //!
 //! A preview shows one portal, even if another portal serves the flat. Only the request for the
 //! preview is stored. Because anyone with the link can open a preview, it shows only the first name
-//! and the progress of a real guest, and none of their data.
+//! and the progress of a real guest, and no other data of the guest.
 
 use engine::access::{Access, Permission, hash, token_of};
 use engine::audit::Audits;

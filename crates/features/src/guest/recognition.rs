@@ -68,8 +68,9 @@ impl RecognitionNeeds {
 }
 
 /// Adds two facts about the guest to the reservation, if `needs` asks for them: whether the guest
-/// stayed before, and the verification status. Looks up the first unless the reservation states an
-/// earlier stay, and the second only if the stated status is `unverified` or absent.
+/// stayed before, and the verification status. Looks up earlier stays unless the reservation states
+/// that the guest stayed before. Looks up the verification only if the stated status is
+/// `unverified` or absent.
 pub(super) fn complete(
     context: &mut Context<'_, '_>,
     id: Uuid,

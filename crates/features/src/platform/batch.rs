@@ -556,9 +556,9 @@ impl SyncBatch {
         }
     }
 
-    /// Collects the events that a change fires, and its effect on the device's timer. With `fires`
-    /// false, as in an initial sync, the change fires no event and starts no timer. It can still
-    /// end a timer.
+    /// Collects the events that a change of a record fires, and the effect of the change on the
+    /// timer of a device. With `fires` false, as in an initial sync, the change fires no event and
+    /// starts no timer. It can still end a timer.
     fn collect_events(
         &mut self,
         now: Timestamp,

@@ -282,8 +282,8 @@ fn settings(before: Option<Settings>, input: PutOrganization) -> Result<Settings
     Ok(settings)
 }
 
-/// Marks the organization as erased. Succeeds without effect if the organization is unknown or is
-/// being erased already.
+/// Marks the organization as erased, queues the files of its guests for removal, and releases its
+/// domains. Succeeds without effect if the organization is unknown or is being erased already.
 fn erase(system: &mut System<'_, '_>, input: EraseOrganization) -> Result<CredentialSuccess> {
     if system
         .tx

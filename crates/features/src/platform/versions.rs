@@ -33,7 +33,8 @@ pub(crate) enum RecordVersion {
 }
 
 impl RecordVersion {
-    /// Reads a stored version.
+    /// Parses the text of a stored version, which is a number or a timestamp. Returns `None` for
+    /// any other text.
     fn from_text(text: &str) -> Option<Self> {
         let number = text.parse().ok().map(Self::Number);
         number.or_else(|| Some(Self::Time(Moment(text.parse::<Timestamp>().ok()?))))

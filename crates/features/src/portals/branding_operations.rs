@@ -277,8 +277,8 @@ fn save(
     )
 }
 
-/// Writes a branding whose link to a callout is unchanged. A new row gets `updated_at` as its
-/// `created_at`, and an update keeps the stored `created_at`.
+/// Writes a branding, but not its link to the translation of the callout. A new row gets
+/// `updated_at` as its `created_at`, and an update keeps the stored `created_at`.
 fn put(context: &mut Context<'_, '_>, branding: &Branding) -> Result<()> {
     let doc = store::Value::json(branding)?;
     context.execute_deferred(

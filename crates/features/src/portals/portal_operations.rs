@@ -424,7 +424,7 @@ pub(super) fn put(context: &mut Context<'_, '_>, portal: &Portal) -> Result<()> 
     context.execute_deferred(&PUT, params)
 }
 
-/// Returns the list item of a portal.
+/// Returns the list item of a portal as JSON text.
 fn summary(portal: &Portal) -> Result<String> {
     let row = PortalRow {
         id: portal.id,

@@ -584,8 +584,8 @@ fn check_records(context: &mut Context<'_, '_>, step: &Step) -> Result<()> {
     Ok(())
 }
 
-/// Returns the links to translations that a request sends, in fields of the step and in its
-/// questions. `base` is the path of the step's fields in the body.
+/// Returns the links to translations that a request sends: those in the fields of the step, and
+/// those in its questions (`of_questions`). `base` is the path of the step's fields in the body.
 fn links(
     input: &Step,
     before: &Step,
@@ -630,7 +630,8 @@ fn links(
     of_step.chain(of_questions).collect()
 }
 
-/// Replaces the questions of the draft, or returns the issues of the sent questions.
+/// Replaces the questions of the drafted step by the questions in the request, if the request
+/// contains questions. If these have issues, returns the issues and replaces nothing.
 fn replace_questions(context: &Context<'_, '_>, draft: &mut StepDraft) -> Vec<Issue> {
     let Some(inputs) = draft.questions.take() else {
         return Vec::new();

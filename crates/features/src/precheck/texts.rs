@@ -12,7 +12,7 @@ use super::step::Step;
 use super::{records, visible};
 use crate::translations::{MAX_TEXT_LENGTH, SourceTable, TextChange, TextForm, TextRules};
 
-/// The texts of steps and of their questions. Several steps may link the same text.
+/// The rules for the texts of steps and of their questions. Several steps may link the same text.
 pub(crate) struct StepTexts;
 
 /// The name of the field that links a step's heading. The operations on steps can also write the

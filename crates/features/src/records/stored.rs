@@ -456,7 +456,7 @@ pub(crate) fn remove_record(
     Ok(true)
 }
 
-/// Returns the sources of links to a record, each as kind and id.
+/// Returns the objects that link to a record, such as steps, each as its kind and its id.
 pub(crate) fn link_sources(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

@@ -17,8 +17,8 @@ pub(super) struct DateParser {
 }
 
 impl DateParser {
-    /// Creates a parser from a `strftime` pattern such as `%d.%m.%Y`. Returns `None` if the pattern
-    /// lacks the day, the month or the year.
+    /// Creates a parser from a `strftime` pattern such as `%d.%m.%Y`; `None` means ISO 8601.
+    /// Returns `None` if the pattern lacks the day, the month or the year.
     pub(super) fn new(pattern: Option<&str>, zone: TimeZone) -> Option<Self> {
         let dates = Self {
             pattern: pattern.unwrap_or(ISO).to_owned(),

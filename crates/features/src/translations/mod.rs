@@ -252,8 +252,8 @@ pub(crate) fn create_in(
 }
 
 /// Writes a hand-written text in one language. Nothing changes if the same hand-written text is
-/// stored already and the English text has not changed since. Call this only if the resource that
-/// the caller writes is the only one that shows the text. Otherwise use [`CheckedText`].
+/// stored already and the English text has not changed since. Call this only if no other resource
+/// than the one that is written shows the text. Otherwise use [`CheckedText`].
 ///
 /// A new English text is queued for translation into the languages that `others` selects. A text in
 /// another language cancels the queued or running translation into that language, so a translation

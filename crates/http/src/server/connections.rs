@@ -257,7 +257,7 @@ impl Connections {
 
     /// Serves a connection in a separate task. If the client's address already has the maximum
     /// number of connections, closes one of them that is idle. If none of them is idle, drops the
-    /// new connection.
+    /// new connection. Connections of trusted proxies have no such maximum.
     fn admit(
         self: &Arc<Self>,
         stream: TcpStream,

@@ -235,7 +235,8 @@ fn check_length(request: &HttpRequest, id: Uuid) -> Option<Response> {
     Some(response)
 }
 
-/// Returns 429 in the envelope if the client has too many requests in progress.
+/// Returns a 429 with an error body and `Retry-After: 1` if the client has too many requests in
+/// progress.
 fn check_client_limit(request: &HttpRequest, id: Uuid) -> Option<Response> {
     request.extensions().get::<OverLimit>()?;
     let mut response = refuse(&ErrorKind::RateLimit.into(), id);

@@ -83,7 +83,8 @@ impl Apns {
         })
     }
 
-    /// Sends a push to the phone with this push token.
+    /// Sends a push to the phone with this push token. Logs a warning if Apple refuses the push or
+    /// cannot be reached.
     pub(super) async fn push(&self, token: &str) -> PushResult {
         let mut url = self.url.clone();
         let Ok(mut path) = url.path_segments_mut() else {

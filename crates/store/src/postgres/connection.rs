@@ -133,7 +133,7 @@ impl Connection {
         }
     }
 
-    /// Prepares the connection for a caller that takes it from `pool`. A connection that was idle
+    /// Prepares the connection for the work that takes it from `pool`. A connection that was idle
     /// is unproven, because it may have been lost while it was idle.
     pub(super) fn lend(mut self, pool: Arc<Pool>, was_idle: bool) -> Self {
         self.pool = Some(pool);

@@ -115,8 +115,8 @@ impl WriteTurn<'_> {
     }
 }
 
-/// The results of writes. They are sent to the callers after the connection was returned to the
-/// pool.
+/// The results of writes. Each result is sent to the function that waits for it, after the
+/// connection was returned to the pool.
 pub(super) struct GroupOutcome {
     senders: Vec<Box<dyn FnOnce() + Send>>,
     /// How long the last write of the group took. The queue charges this time to the share.

@@ -144,9 +144,10 @@ impl Pooling {
         }
     }
 
-    /// Returns whether the server reported with its answers that it refuses writes. A pooler in
-    /// transaction mode reports the state of the first server that it connected to, which may be
-    /// another server. So this function ignores its report and returns false.
+    /// Returns whether the server has reported with its answers that it refuses writes. Returns
+    /// false for a replica, which never accepts writes. Also returns false for a pooler in
+    /// transaction mode, because the pooler reports the state of the first server that it connected
+    /// to, which may not be the server that runs the next transaction.
     pub(super) fn is_demoted(self, link: &Link) -> bool {
         self == Self::BySession && link.is_read_only()
     }

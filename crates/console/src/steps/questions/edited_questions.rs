@@ -291,8 +291,8 @@ impl EditedQuestion {
     }
 
     /// Sets the hash `was` of each text to the hash of the same text in `stored`. The console then
-    /// compares the typed texts with those of `stored`, as if the form had shown these when it was
-    /// opened.
+    /// compares the typed texts with the texts of `stored`, as if the form had been opened with the
+    /// texts of `stored`.
     pub fn on(mut self, stored: &Self) -> Self {
         self.text.was.clone_from(&stored.text.was);
         for option in &mut self.options {

@@ -98,7 +98,8 @@ struct QuestionsPage<'v> {
 }
 
 impl QuestionsPage<'_> {
-    /// Returns the address of the page that shows a text in all languages.
+    /// Returns the address of the page that shows a text in all languages. Returns `None` if `id`
+    /// is empty, or if the member may not open the page.
     fn way_to(&self, id: &str) -> Option<String> {
         self.languages
             .as_ref()

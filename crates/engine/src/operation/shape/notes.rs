@@ -19,8 +19,8 @@ pub(super) enum PathStep {
 
 /// Cuts the lists at a path to `length` items.
 ///
-/// The caller passes one more than the maximum of the schema. The validator then still reports the
-/// list as too long, and checks only a limited number of items.
+/// The calling function passes one more than the maximum of the schema as `length`. The validator
+/// then still reports the list as too long, and checks only a limited number of items.
 pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     match (path.split_first(), value) {
         (None, Value::Array(items)) => items.truncate(length),

@@ -47,8 +47,8 @@ const LISTING_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// Minimum age of a stored file that has no row in the database before the sweep deletes the file.
 /// For a younger file, the transaction that inserts its row may not have committed yet.
 const MIN_AGE: SignedDuration = SignedDuration::from_hours(1);
-/// The name of the duty that lists all storage keys and deletes the files without a row. A duty is
-/// periodic work that one node does for all nodes.
+/// The name of the duty that lists all storage keys and deletes each stored file that has no row in
+/// `guest_file`. A duty is periodic work that one node does for all nodes.
 const DUTY: &str = "unnamed_files";
 
 store::statements! {

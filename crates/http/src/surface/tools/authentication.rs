@@ -41,8 +41,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const JSON_AND_EVENTS: HeaderValue =
     HeaderValue::from_static("application/json, text/event-stream");
 
-/// Returns whether a client accepts JSON: by name, by a media range, or because it sends no
-/// `Accept`.
+/// Returns whether a client accepts JSON: by the content type, by a range such as `*/*`, or by
+/// sending no `Accept`. A content type or range with the weight 0 does not count.
 fn takes_json(headers: &HeaderMap) -> bool {
     let mut ranges = headers
         .get_all(ACCEPT)
