@@ -233,7 +233,8 @@ impl DatabaseFlags {
             || std::env::var_os("VESTIBULE_DATABASE_URL_FILE").is_some_and(is_set)
     }
 
-    /// Returns the URL of the database.
+    /// Returns the URL of the database. Without a setting, this is the SQLite file `vestibule.db`
+    /// in the working directory.
     pub fn url(&self) -> Result<String, String> {
         let url = single_line_secret(self.database_url.as_deref(), "VESTIBULE_DATABASE_URL")?;
         Ok(url.unwrap_or_else(|| "sqlite:vestibule.db".to_owned()))

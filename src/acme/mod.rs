@@ -200,7 +200,8 @@ impl CertificateRenewer {
         Ok(true)
     }
 
-    /// Returns whether to order a certificate now.
+    /// Returns whether to order a certificate now: if there is none, or if the current certificate
+    /// is due for renewal or lacks one of the configured host names.
     fn is_due(&self, now: Timestamp) -> bool {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current

@@ -107,8 +107,8 @@ async fn incomplete_requests_use_bounded_memory() {
     }
     assert!(refused > 0, "some find no room");
     assert!(app.server.service.incoming.used() <= 1 << 20);
-    // The requests of this address use all the memory for bodies that one address may use. When
-    // they end, the memory is free again.
+    // The requests of this client's address use all the memory for bodies that one address may use.
+    // When they end, the memory is free again.
     drop(streams);
     assert_eq!(until_memory(&app, |held| held == 0).await, 0);
     app.api(&token)

@@ -7,7 +7,8 @@ pub enum MergeResult {
     /// The stored value does not change. Either the member did not change the value, or the member
     /// typed the value that is stored.
     Stored,
-    /// The typed value replaces the stored one. Only the member changed the value.
+    /// The typed value replaces the stored one, because only the member has changed the value since
+    /// the form was opened.
     Typed,
     /// The member must choose between the stored and the typed value. Since the form was opened,
     /// another member has changed the value in a different way than this member.

@@ -148,7 +148,7 @@ pub struct Load {
 pub struct WaitTotals {
     /// Number of operations that waited for a connection.
     pub count: u64,
-    /// Sum of the waiting times.
+    /// Sum of the times that these operations waited.
     pub time: Duration,
 }
 

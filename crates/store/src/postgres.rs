@@ -426,8 +426,8 @@ const CURRENT_SCHEMA: &str = "select coalesce(current_schema(), '')";
 /// Query that returns a row if the role may create tables in its current schema.
 const MAY_CREATE_TABLES: &str =
     "select 'yes' where has_schema_privilege(current_schema(), 'create')";
-/// Query for a table of this program that this role may not change: its owner is a role that this
-/// role is not a member of.
+/// Query that returns a row if a table of this program belongs to a role of which the role of this
+/// connection is not a member. Only a member of the owner can change the table.
 const FOREIGN_TABLE: &str = "select tablename || ' belongs to ' || tableowner from pg_tables
     where schemaname = current_schema() and tablename in ('organization',
         'refinery_schema_history') and not pg_has_role(current_user, tableowner, 'member') limit 1";

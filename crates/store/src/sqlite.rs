@@ -34,7 +34,7 @@ const BATCH: usize = 256;
 /// How long after its start a batch accepts more operations. Later operations go into the next
 /// batch.
 const BATCH_TIME: Duration = Duration::from_millis(5);
-/// Page cache of a connection, in KiB.
+/// Size of the page cache of a connection, in KiB.
 const CACHE_KIB: i64 = 8 * 1_024;
 /// Maximum number of prepared statements of a connection. The program has fewer statements, so each
 /// connection prepares each statement once.

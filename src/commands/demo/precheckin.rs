@@ -305,7 +305,8 @@ pub(super) fn branding_domain_id(records: &[Value]) -> Value {
     id_by_field(records, "host", DOMAIN)
 }
 
-/// Returns the id of the record in which this field has this value.
+/// Returns the id of the first record in which this field has this value. Returns null if there is
+/// no such record.
 fn id_by_field(records: &[Value], field: &str, value: &str) -> Value {
     records
         .iter()

@@ -108,7 +108,7 @@ async fn changes_are_shown_on_the_page_at_once(app: App) {
             &["Piscina", "language=es"],
         );
     }
-    // A change of the Spanish text alone changes the Spanish page.
+    // Only the Spanish version of the title changes. The Spanish page then shows the new title.
     let entry = format!("/translations/{}/entries/es", title.as_str().unwrap());
     house
         .api

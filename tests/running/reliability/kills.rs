@@ -15,7 +15,9 @@ use super::{Client, Process, ServerResponse, assert_intact, number, on_each};
 /// Time limit of a request, with its repetitions.
 const WAIT_LIMIT: Duration = Duration::from_secs(60);
 
-/// The progress of the clients, which the test reads to decide when to kill the server.
+/// The progress of the clients: the numbers of final responses and of requests that were sent
+/// again. The test reads these numbers to decide when to kill the server. `is_over` tells the
+/// clients to stop.
 #[derive(Default)]
 struct Progress {
     final_response: AtomicUsize,

@@ -20,7 +20,9 @@ use crate::{connections, ends, limits, neighbours, swapped};
 /// The maximum number of a scenario's findings that are printed to standard error.
 const MAX_PRINTED_FINDINGS: usize = 5;
 
-/// The settings that are the same for all scenarios.
+/// The settings that are the same for all scenarios: the binary of the server, a directory for
+/// data, the URL of a PostgreSQL database if one is used, the length of an attack, and the source
+/// of idempotency keys.
 pub struct ScenarioSettings {
     binary: PathBuf,
     scratch: PathBuf,

@@ -311,7 +311,8 @@ struct KeyConfirmation<'v> {
     is_kept: bool,
 }
 
-/// Shows the page on which the member confirms that a key is revoked or rotated.
+/// Shows the page that asks the member to confirm a change of an API key: a new token if
+/// `is_rotated` is true, otherwise the revocation.
 async fn ask(
     request: &ConsoleRequest,
     is_rotated: bool,

@@ -10,7 +10,8 @@ use texts::{Label, fields, values};
 
 use super::form::FieldSpec;
 
-/// Returns the label of a field.
+/// Returns the label of a field from the label table. If the table has none, derives a label from
+/// the name of the field.
 pub fn label(language: &str, name: &str) -> String {
     find(language, name)
         .and_then(|label| label.text)

@@ -44,7 +44,8 @@ pub struct Service {
     pub guest_limits: RateLimits,
     /// The caches of callers and responses.
     pub memory: Memory,
-    /// The look-up of callers. On a database server, look-ups at the same time share a query.
+    /// Looks up callers by their tokens. On a database server, look-ups of several requests at the
+    /// same time share a query.
     pub callers: Callers,
     /// The organization of each recently used token. The store schedules a read in the share of
     /// this organization.

@@ -42,7 +42,7 @@ const TEST_WINDOWS: Windows = Windows {
     per_second: u32::MAX,
 };
 
-/// The shared log in Redis.
+/// The log of accepted requests in Redis, which all nodes share.
 pub struct SharedLog {
     client: Client,
     script: Script,

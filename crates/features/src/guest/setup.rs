@@ -187,7 +187,8 @@ impl GuestSetup {
         })
     }
 
-    /// Returns the setup before its placeholders were filled.
+    /// Returns the setup from which this one was copied, in which the placeholders are not filled.
+    /// If this setup is no copy, returns this setup.
     pub(super) fn source(&self) -> &Self {
         self.source.as_deref().unwrap_or(self)
     }

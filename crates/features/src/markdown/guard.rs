@@ -646,7 +646,8 @@ fn comment(rest: &str) -> Option<&str> {
     Some(&rest[..4 + end + 3])
 }
 
-/// Returns the address in angle brackets at the beginning of a text.
+/// Returns the link or mail address in angle brackets at the beginning of a text, with the
+/// brackets. Returns `None` if the brackets contain anything else.
 fn address(rest: &str) -> Option<&str> {
     let end = rest.find('>')?;
     let inside = &rest[1..end];

@@ -150,9 +150,9 @@ struct PaymentAccounts<'p> {
 impl PaymentAccounts<'_> {
     /// Returns the id of the payment account that is charged, and the currency of the charge.
     ///
-    /// The account is the active account with the id `account_id`, or without an id the active
-    /// default account. The id is `None` if there is no such account. The currency is that of the
-    /// account, otherwise of `record` (the waiver or the fee product), otherwise of the
+    /// If `account_id` is set, the account is the active account with this id. Otherwise it is the
+    /// active default account. The id is `None` if there is no such account. The currency is that
+    /// of the account, otherwise of `record` (the waiver or the fee product), otherwise of the
     /// organization.
     fn of(&self, account_id: Option<Uuid>, record: Option<&Object>) -> (Option<Uuid>, String) {
         let is_true = |data: &Object, field: &str| data.get(field) == Some(&Value::Bool(true));

@@ -111,6 +111,7 @@ pub(crate) fn facets(kind: RecordKind, data: &Object) -> Facets {
 }
 
 /// Returns the case-folded e-mail address of a guest, so that addresses compare without case.
+/// Returns `None` if the address is missing, empty or longer than [`MAX_EMAIL_BYTES`].
 fn email(guest: &Value) -> Option<String> {
     let email = fold_case(guest.get("email")?.as_str()?.trim());
     (!email.is_empty() && email.len() <= MAX_EMAIL_BYTES).then_some(email)

@@ -404,7 +404,7 @@ pub(crate) fn add(
     .map(drop)
 }
 
-/// Removes assignments of an entity to targets of a kind.
+/// Removes the assignments of an entity to these targets, all of which are of the same kind.
 pub(crate) fn remove(
     context: &mut Context<'_, '_>,
     entity_type: EntityType,

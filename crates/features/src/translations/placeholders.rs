@@ -232,7 +232,7 @@ fn ambiguous(whole: &str) -> Reason {
 /// A text whose placeholders are replaced by numbers in double braces. Translators usually do not
 /// change these numbers.
 pub(super) struct NumberedText<'t> {
-    /// The text for the translator.
+    /// The text for the translator, in which a number in double braces replaces each placeholder.
     pub text: String,
     /// The placeholders, in the order of their numbers.
     wholes: Vec<&'t str>,

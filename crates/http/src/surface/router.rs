@@ -505,7 +505,7 @@ async fn openapi_document(document: &Document, headers: HeaderMap) -> Response {
     answers::shared_response(&document.text, document.etag.clone(), &headers).await
 }
 
-/// Returns 200 if the database responds and all background tasks run.
+/// Returns 200 if the database responds within five seconds and all background tasks run.
 async fn ready(State(service): State<Arc<Service>>, request: HttpRequest) -> Response {
     let result = tokio::time::timeout(
         Duration::from_secs(5),
