@@ -162,7 +162,7 @@ impl Authority {
         self.email.as_ref().map(|email| format!("mailto:{email}"))
     }
 
-    /// Orders a certificate with an account.
+    /// Orders a certificate for the configured host names, with this account at the authority.
     async fn order_with_account(
         &self,
         account: &Account,

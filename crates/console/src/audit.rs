@@ -310,7 +310,7 @@ impl AuditNames {
     }
 }
 
-/// Reads the names of those targets that are stays, by the id of the stay. The log itself does not
+/// Reads the names of the stays among the targets, by the id of the stay. The audit log does not
 /// contain the name of a stay, because that name contains the guest's name. Omits stays that the
 /// member cannot access.
 async fn stays_of(

@@ -145,8 +145,8 @@ struct NewCalendar<'v> {
     flat: String,
     url: String,
     channel: String,
-    /// The ways to treat calendar entries of which it is unclear whether they are bookings. Each
-    /// has its form value, its label, and whether it is selected.
+    /// The ways to treat calendar entries that may or may not be bookings. Each has its form value,
+    /// its label, and whether it is selected.
     choices: Vec<(&'static str, &'static str, bool)>,
     messages: Vec<String>,
     is_kept: bool,

@@ -23,7 +23,7 @@ use crate::values;
 const BATCH: u32 = 200;
 
 store::statements! {
-    /// Reads the version of the summary format that the stored summaries of this name have.
+    /// Selects the format version of the stored summaries with the name `?1`.
     VERSION = "select version from summary_version where name = ?1";
     /// Stores the version of a summary format, unless a newer version is stored.
     STORE_VERSION = "insert into summary_version (name, version) values (?1, ?2)

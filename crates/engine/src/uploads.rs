@@ -143,9 +143,9 @@ impl Uploads {
 }
 
 /// Returns whether a caller may upload one more file. The arguments are the numbers of uploads in
-/// progress: of the caller, of the caller's organization and in total. The uploads of the
-/// caller must be fewer than [`MAX_UPLOADS_OF_CALLER`]. The uploads of an organization must be fewer than the
-/// free slots of [`MAX_UPLOADS`]. A slot therefore always remains for another organization.
+/// progress: of the caller, of the caller's organization and in total. The uploads of the caller
+/// must be fewer than [`MAX_UPLOADS_OF_CALLER`]. The uploads of an organization must be fewer than
+/// the free slots of [`MAX_UPLOADS`]. A slot therefore always remains for another organization.
 const fn has_free_upload(of_caller: usize, of_organization: usize, all: usize) -> bool {
     of_caller < MAX_UPLOADS_OF_CALLER && of_organization < MAX_UPLOADS.saturating_sub(all)
 }

@@ -297,7 +297,8 @@ mod tests {
         Some(Uuid::from_u128(number))
     }
 
-    /// Takes the next item of work from the queue, however long the last item of its share took.
+    /// Takes the next item of work from the queue, even if the last item of the same share took
+    /// long.
     fn now<W>(queue: &Queue<W>) -> Option<(Share, W)> {
         queue.pop_if_brief(Duration::MAX)
     }

@@ -54,8 +54,8 @@ async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
             .write(move |_| {
                 begun.send(()).unwrap();
                 let _ = gate.recv();
-                // A transaction takes further writes into its batch for a shorter time than this
-                // sleep, so the next write goes into another batch.
+                // This sleep is longer than the time for which a transaction takes further writes
+                // into its batch, so the next write goes into another batch.
                 std::thread::sleep(Duration::from_millis(6));
                 Ok(())
             })

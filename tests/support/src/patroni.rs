@@ -136,7 +136,8 @@ impl PatroniPair {
         [None, None]
     }
 
-    /// Exchanges the roles of the two servers, as an operator does before maintenance.
+    /// Exchanges the roles of the two servers, as an operator does before maintenance. `primary` is
+    /// the index of the server that is the primary now.
     pub async fn switch_over(&self, primary: usize) {
         let url = format!("http://127.0.0.1:{}/switchover", self.members[primary].api);
         let body = json!({ "leader": NAMES[primary], "candidate": NAMES[1 - primary] });

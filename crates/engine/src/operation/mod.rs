@@ -524,8 +524,8 @@ impl Findings {
         }
     }
 
-    /// Creates findings from issues of the object that results when the sent fields replace stored
-    /// fields.
+    /// Creates findings from the issues of a merged object. The merged object is the stored object
+    /// after the sent fields have replaced its fields.
     pub fn merged(issues: impl IntoIterator<Item = Issue>) -> Self {
         Self {
             sent: Vec::new(),

@@ -83,7 +83,7 @@ store::statements! {
     /// Selects expired previews.
     EXPIRED = "select organization_id, id from portal_preview where expires_at <= ?1
         order by expires_at limit ?2";
-    /// Deletes those of the given previews of an organization that have expired.
+    /// Deletes the given previews of an organization, except previews that have not expired.
     REMOVE = engine::some_old!("portal_preview", "id", "expires_at");
 }
 

@@ -149,7 +149,7 @@ pub(super) fn next_view_change(stay: &Stay, at: Timestamp) -> Timestamp {
     StayHours::of(stay).map_or(Timestamp::MAX, |hours| hours.next(at, OPEN_DAYS + 1))
 }
 
-/// Returns those open surveys of a stay that its guest has not answered.
+/// Returns the open surveys of a stay that the guest has not answered yet.
 pub(super) fn unanswered_surveys(
     context: &mut Context<'_, '_>,
     stay: &Stay,

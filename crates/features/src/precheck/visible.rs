@@ -32,7 +32,7 @@ pub(crate) fn check_exists(context: &mut Context<'_, '_>, id: Uuid) -> Result<()
     check(context, id).map(drop)
 }
 
-/// Returns the ids of those steps that the caller can access.
+/// Returns the ids of the given steps, except steps that the caller cannot access.
 pub(crate) fn visible_ids(context: &mut Context<'_, '_>, steps: &[Step]) -> Result<HashSet<Uuid>> {
     accessible_step_ids(
         context,

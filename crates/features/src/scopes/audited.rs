@@ -32,8 +32,8 @@ pub(super) fn all_assignments(
     describe(context, entity_type, id, &assigned)
 }
 
-/// Describes those assignments of an entity whose targets are in the input. The other assignments
-/// of the entity do not change.
+/// Describes for the audit log the assignments of an entity to the targets that the input names.
+/// The request does not change any other assignment of the entity.
 pub(super) fn assignments_in_request(
     context: &mut Context<'_, '_>,
     input: &Value,
