@@ -110,8 +110,8 @@ fn unescaped(html: &str) -> String {
         .replace("&amp;", "&")
 }
 
-/// Returns the byte ranges of the numbers in a text, such as `+34 600 123 456`, `15:00` or `*4321#`.
-/// Leaves out each number that consists of a single group of digits without signs.
+/// Returns the byte ranges of the numbers in a text, such as `+34 600 123 456`, `15:00` or
+/// `*4321#`. Leaves out each number that consists of a single group of digits without signs.
 fn numbers(text: &str) -> Vec<Range<usize>> {
     let pieces = pieces(text);
     let mut numbers = Vec::new();

@@ -369,8 +369,8 @@ fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &He
 }
 
 /// Completes the result: marks the lines with errors as wrong, no longer counts them as added,
-/// changed or unchanged, sorts the lists, and cuts them to their maximum length. Only a dry run keeps
-/// any lines.
+/// changed or unchanged, sorts the lists, and cuts them to their maximum length. Only the result of
+/// a dry run contains lines.
 fn finish(imported: &mut Imported, is_dry_run: bool) {
     let wrong_lines: BTreeSet<u64> = imported.errors.iter().map(|error| error.line).collect();
     for line in &mut imported.lines {
