@@ -352,7 +352,8 @@ pub fn property(number: u64) -> Value {
     PROPERTY.record(number, data)
 }
 
-/// Creates the portals. Returns their ids, by the number of the portal.
+/// Creates the portals, and assigns them to property groups, tags and properties. Returns the ids
+/// of the portals, by the number of the portal.
 async fn portals(client: &Client) -> anyhow::Result<BTreeMap<u64, Uuid>> {
     let mut portals = BTreeMap::new();
     for number in 0..PORTAL_COUNT {

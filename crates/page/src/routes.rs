@@ -111,8 +111,8 @@ fn survey(kind: SurveyKind) -> MethodRouter<Arc<Service>> {
 /// The HTML of a page, or the error of its template.
 type Html = engine::error::Result<String>;
 
-/// Responds with a page of a stay. The function `made` renders the page. It returns the HTTP status
-/// and the HTML.
+/// Responds with a page of a stay. The function `made` renders the page, and returns the HTTP
+/// status and the HTML. If the stay cannot be read, responds with an error page.
 async fn shown(
     server: PageService,
     params: PathParams,

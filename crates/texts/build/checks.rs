@@ -121,7 +121,8 @@ pub fn missing_labels(files: &[&TextFile]) -> Vec<String> {
     problems
 }
 
-/// Describes the type of a text for an error message.
+/// Describes a text for an error message: the type of its value, and the name of its attribute if
+/// it has one.
 fn shape(text: &Text) -> String {
     let value = match text.value {
         None => "no text",

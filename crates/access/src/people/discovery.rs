@@ -115,8 +115,8 @@ fn algorithms(names: Option<Vec<&str>>) -> Vec<CoreJwsSigningAlgorithm> {
         .collect()
 }
 
-/// Reads a set of keys. Omits each key of a type that this service does not support (RFC 7517,
-/// section 5).
+/// Reads the keys of a key set. Omits each key of a type that this service does not support (RFC
+/// 7517, section 5). Returns an error if the document is not a key set.
 pub(super) fn keys(document: &Value) -> Result<Vec<CoreJsonWebKey>, String> {
     let items = match &document["keys"] {
         Value::Null if document.is_object() => return Ok(Vec::new()),

@@ -247,8 +247,8 @@ async fn by_ids(request: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row>
     rows
 }
 
-/// Returns the rows whose names contain the text. If the text is the id of a row, returns only that
-/// row.
+/// Returns the rows of `lists` whose names contain the text, at most [`MOST_FOUND`] of each record
+/// kind. If the text is an id, returns only the row with this id.
 async fn search(
     request: &ConsoleRequest,
     lists: &str,

@@ -258,7 +258,8 @@ mod tests {
         }
     }
 
-    /// Collects the fields of a schema, each with its summary.
+    /// Collects the fields of a schema and of the objects in it, each with its summary. Leaves out
+    /// deprecated fields and fields with a constant value.
     fn described(schema: &Value, found: &mut BTreeSet<(String, String)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {
             if field["deprecated"] != true && field.get("const").is_none() {

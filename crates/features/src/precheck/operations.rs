@@ -447,8 +447,9 @@ impl StepDraft {
         self.writing.as_ref().is_some_and(CheckedText::is_change)
     }
 
-    /// Checks the rules of steps. If the step breaks none, writes the text of its heading and
-    /// returns the step. Otherwise fails with an issue for each broken rule.
+    /// Replaces the questions of the step, and checks the rules of steps. If the step breaks none,
+    /// writes the text of its heading and returns the step. Otherwise fails with an issue for each
+    /// broken rule.
     fn finish(mut self, context: &mut Context<'_, '_>) -> Result<Step> {
         let base = self.shape.base;
         let mut issues = std::mem::take(&mut self.issues);

@@ -210,7 +210,8 @@ pub struct LinkedText {
     pub is_kept: bool,
 }
 
-/// Returns the translations to which the questions in a request and their options refer.
+/// Returns the translations to which the questions in a request and their options refer. `stored`
+/// are the questions that the step has before the request.
 #[must_use]
 pub fn linked_texts(inputs: &[QuestionInput], stored: &[Question]) -> Vec<LinkedText> {
     let texts: HashMap<Uuid, Uuid> = stored

@@ -165,7 +165,8 @@ fn row(step: &Step) -> Result<[store::Value; 8]> {
     ])
 }
 
-/// Returns the records that a step links.
+/// Returns the records that a step links: payment accounts, the account for background checks, and
+/// fee products.
 fn linked_records(step: &Step) -> Vec<(RecordKind, Uuid)> {
     let accounts = step
         .payment_accounts()

@@ -256,7 +256,7 @@ impl EntityScopes {
     }
 }
 
-/// Returns the names of the targets with these ids, which have the same kind.
+/// Returns the names of the targets with these ids, all of which are of the kind `kind`.
 fn names(context: &mut Context<'_, '_>, kind: TargetKind, ids: Vec<Uuid>) -> Result<ScopeNames> {
     match kind.record() {
         Some(record) => record_names(context, record, ids),

@@ -407,7 +407,7 @@ impl Headers {
     }
 }
 
-/// The valid lines of a table.
+/// The valid lines of a table, and the headers of the columns that fill the fields.
 struct ReadLines {
     headers: Headers,
     drafts: Vec<LineDraft>,

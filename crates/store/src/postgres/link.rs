@@ -176,7 +176,8 @@ impl Link {
         self.ask(until, async |client| client.batch_execute(sql).await)
     }
 
-    /// Runs statements without parameters and returns the first column of the first row.
+    /// Runs statements without parameters, and returns the first column of the first row. Returns
+    /// `None` if there is no row.
     pub(super) fn scalar(&mut self, until: Instant, sql: &str) -> Result<Option<String>, Failure> {
         let messages = self.ask(until, async |client| client.simple_query(sql).await)?;
         Ok(messages.iter().find_map(|message| match message {
