@@ -71,7 +71,7 @@ pub struct Server {
     pub service: Arc<Service>,
     /// The resources that all webhook deliveries use.
     pub dependencies: Arc<Dependencies>,
-    /// Stops the server when it is dropped.
+    /// Stops the server when this guard is dropped.
     stop: DropGuard,
     /// The task that accepts connections.
     accepting: JoinHandle<()>,

@@ -88,7 +88,8 @@ impl CertificateFolder {
     }
 }
 
-/// Returns the stored private key and certificate from an authority, in PEM. Does not create or
+/// Returns the private key and the certificate that are stored for an authority, in PEM; `None` if
+/// nothing is stored. `directory` is the URL of the authority's ACME directory. Does not create or
 /// lock the folder. Blocks the thread.
 pub(crate) fn stored_certificate(
     folder: &Path,

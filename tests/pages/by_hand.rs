@@ -1,5 +1,5 @@
 //! Tests of records that members keep by hand: `putRecords`, `updateRecord`, the origin of records,
-//! and lists by name (rules: records#records-by-hand; records#origin).
+//! and the order of lists of records by name (rules: records#records-by-hand; records#origin).
 
 use std::time::Duration;
 

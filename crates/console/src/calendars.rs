@@ -83,7 +83,7 @@ fn failure(request: &ConsoleRequest, feed: &CalendarFeed) -> Option<String> {
     })
 }
 
-/// Reads the feed that the path names.
+/// Reads the calendar feed whose id is in the path of the request.
 async fn named(request: &ConsoleRequest) -> Result<Arc<CalendarFeed>, ConsoleRefusal> {
     let arguments = json!({ "id": request.path_id("id")? });
     request.read(GET_CALENDAR_FEED, arguments).await

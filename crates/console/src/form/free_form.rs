@@ -15,7 +15,7 @@ use crate::request::{ConsoleFields, ConsoleRequest};
 
 /// A form whose fields are not derived from an operation's input. The caller passes the fields.
 pub struct FreeForm<'f> {
-    /// The operation that the form calls when it is sent.
+    /// The operation that is called when the form is submitted.
     pub operation: &'static str,
     pub specs: &'f [FieldSpec],
     pub action: String,

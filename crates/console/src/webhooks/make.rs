@@ -80,7 +80,8 @@ async fn page(
     let mut events: Vec<Event> = all.iter().map(|one| one.event).collect();
     let is_known = events.contains(&OF_APPS);
     events.retain(|event| request.may_send(CREATE, &json!({ "event": event })));
-    // A link that creates a similar subscription contains the event and the target in its query.
+    // The fields show the values of the submitted form, or else those in the query of the URL. A
+    // link that creates a similar subscription has the event and the target in its query.
     let query = |name: &str| {
         request
             .form_value(name)

@@ -174,8 +174,9 @@ impl Declaration {
         self
     }
 
-    /// Leaves invalid items of a list out of the input if the caller sends `value` in `field`. The
-    /// operation's function receives these items in the field [`FilteredList::LEFT_OUT`].
+    /// If the caller sends `value` in `field`, the pipeline removes the invalid items of `list`
+    /// from the input. The operation's function receives the removed items in the field
+    /// [`FilteredList::LEFT_OUT`].
     #[must_use]
     pub fn filters_invalid_items(
         mut self,

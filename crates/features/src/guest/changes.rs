@@ -228,8 +228,8 @@ pub(super) fn record_with(
     insert(context, kind, reservation, step, details)
 }
 
-/// Records that a charge is due or that a deposit must be released. The calling function marks this
-/// notice as sent in the same transaction.
+/// Records the notice that a charge is due, or that a paid deposit must be released. In the same
+/// transaction, the calling function stores in the charge that the notice was sent.
 pub(super) fn record_charge(
     context: &mut Context<'_, '_>,
     kind: ChangeKind,

@@ -26,7 +26,8 @@ pub(super) const TITLE: &str = "titleId";
 pub(super) const DESCRIPTION: &str = "descriptionId";
 
 impl WrittenManual {
-    /// Returns the texts that the manual links, each with the name of the field that links it.
+    /// Returns the name of each field that can link a text, with the id of the linked text. The id
+    /// is `None` if the field links no text.
     #[must_use]
     pub fn linked_texts(&self) -> [(&'static str, Option<Uuid>); 2] {
         [(TITLE, self.title_id), (DESCRIPTION, self.description_id)]

@@ -88,7 +88,7 @@ pub enum Cost {
     /// for a stay of one night. For a particular stay, [`choices_for`] computes the totals again,
     /// and removes waivers if the stay is too short.
     Deposit(Vec<DepositChoice>),
-    /// For a step of type `mandatory_fee`: its fees, in order.
+    /// For a step of type `mandatory_fee`: its fees, in the order of the step's `feeProductIds`.
     Fees(Vec<Fee>),
 }
 

@@ -15,7 +15,8 @@ pub(super) fn is_deposit_answered(answers: &Object) -> bool {
 }
 
 /// Returns the option that the answers choose, and the id of the waiver if the guest takes a
-/// waiver. Returns `None` for a waiver without an id.
+/// waiver. Returns `None` if the answers contain no known option, or the option `waiver` without a
+/// valid id.
 #[must_use]
 pub fn deposit_choice(answers: &Object) -> Option<(DepositOption, Option<Uuid>)> {
     match answers.get("choice")?.as_str()? {

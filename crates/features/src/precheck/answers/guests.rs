@@ -87,8 +87,8 @@ pub(super) fn is_complete(requirements: &Requirements<'_>, guest: &Object) -> bo
         .all(|field| has_field_value(guest, field))
 }
 
-/// Returns whether every listed guest has filled in every required field, and whether enough guests
-/// have done so. Enough means all other guests of the reservation, but at most
+/// Returns true if every listed guest has all required fields and enough guests are listed. Enough
+/// means as many guests as the reservation has besides the guest who booked, but at most
 /// [`MAX_OTHER_GUESTS`]. If the reservation does not state their number, any number is enough.
 pub(super) fn are_complete(
     requirements: &Requirements<'_>,

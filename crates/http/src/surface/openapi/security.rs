@@ -48,8 +48,10 @@ fn scopes() -> Map<String, Value> {
         .collect()
 }
 
-/// Returns the security requirement of an operation: an API key, or an access token with the
-/// operation's scopes. If the scope depends on the body, the list of scopes is empty.
+/// Returns the security requirement of an operation. A public operation accepts an API key, or an
+/// access token with the operation's scopes. The list of scopes is empty if the operation needs no
+/// particular permission, or if the permission depends on the body. A platform operation accepts
+/// only a key. A guest operation has no requirement.
 pub(super) fn of(operation: &Operation) -> Option<Value> {
     match operation.surface {
         Surface::Public => {
