@@ -145,7 +145,8 @@ pub async fn import(flags: ImportFlags) -> Result<(), String> {
     ))
 }
 
-/// Reads the index of a record from a JSON response. Returns 0 if the value is not an index.
+/// Converts the index of a record in a JSON response to a number. Returns 0 if the value is not an
+/// index.
 fn index(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap_or(0)).unwrap_or(0)
 }

@@ -20,7 +20,7 @@ const WAITING: usize = 4_096;
 const TURN: Duration = Duration::from_micros(100);
 /// The most by which the charged time of a share may exceed the queue's virtual time
 /// (`QueueState::now`). Without this limit, a share with very slow work would wait so long for its
-/// next turn that its callers would time out.
+/// next turn that its waiting work would time out.
 const DEBT: Duration = Duration::from_millis(50);
 /// When the queue stores this many shares, it removes those that are idle and have used little time
 /// lately.

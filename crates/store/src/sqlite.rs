@@ -72,7 +72,8 @@ type Read = Box<dyn FnOnce(&Connection, &Files) + Send>;
 type WriterJob = Box<dyn FnOnce(&Connection) -> OperationResult + Send>;
 
 impl Sqlite {
-    /// Opens a file and migrates it. Also returns whether the file had no schema before.
+    /// Opens the database file and migrates its schema. Also returns whether the file had no schema
+    /// before.
     pub(crate) fn open(path: &Path, migrations: &refinery_core::Runner) -> Result<(Self, bool)> {
         make_private(path)?;
         let path = &resolve_links(path)?;

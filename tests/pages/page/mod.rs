@@ -29,7 +29,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// A browser without scripts that opens the page of one stay.
 struct StayBrowser<'a> {
     app: &'a App,
-    /// The client follows no redirects.
+    /// An HTTP client that follows no redirects.
     http: Client,
     token: String,
 }

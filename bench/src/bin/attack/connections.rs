@@ -150,8 +150,8 @@ pub async fn open_silent(stage: &mut Stage, count: usize) -> anyhow::Result<Stri
     Ok(counter.describe("connections"))
 }
 
-/// Returns the bytes that open an HTTP/2 connection with flow-control windows of zero and request
-/// `path` on every stream.
+/// Returns the bytes that a client sends on an HTTP/2 connection: settings with flow-control
+/// windows of zero, and on every stream a request for `path`.
 fn closed_windows(path: &str, token: &str) -> anyhow::Result<Vec<u8>> {
     // The SETTINGS frame sets an initial window of zero.
     let mut bytes = [PREFACE, &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0]].concat();

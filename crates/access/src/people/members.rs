@@ -50,8 +50,8 @@ impl Membership {
     }
 }
 
-/// Returns the memberships of the person with this mail address. Omits memberships that do not
-/// permit sign-in. Ignores letter case.
+/// Returns those memberships of the person with this mail address that permit sign-in. Ignores
+/// letter case. Fails if the person has no such membership.
 pub(super) async fn memberships_of_address(
     service: &Service,
     email: &str,

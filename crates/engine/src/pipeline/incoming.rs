@@ -78,8 +78,8 @@ struct Usage {
 }
 
 impl Usage {
-    /// Adds `amount`, a number of bytes or of bodies, to the sender's use, if the sender may use
-    /// more of `limit`. Returns whether `amount` was added.
+    /// Adds `amount` (a number of bytes or of bodies) to the sender's use. Adds nothing if the
+    /// sender may not use more of `limit`. Returns whether `amount` was added.
     fn take(&mut self, sender: Sender, amount: u64, limit: u64) -> bool {
         let own = self.shares.get(&sender).copied().unwrap_or_default();
         let has_space = match sender {

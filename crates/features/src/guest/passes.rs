@@ -294,7 +294,7 @@ pub fn token_of_stay(
     Ok(row.map(|row| row.get(0)).transpose()?)
 }
 
-/// Returns the passes on a device.
+/// Returns the passes on a device, at most `MAX_PASSES`.
 pub fn passes_on_device(tx: &mut Transaction<'_>, device: &str) -> Result<Vec<RegisteredPass>> {
     let rows = tx.rows(&ON_DEVICE, &values![device, MAX_PASSES])?;
     let pass_from_row = |row: &store::Row| -> Result<RegisteredPass> {

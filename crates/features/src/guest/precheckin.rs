@@ -81,7 +81,8 @@ pub(super) struct Precheckin {
     pub is_enabled: bool,
     /// The steps that the stay gets, in the order in which the guest sees them.
     pub steps: Vec<StepOfStay>,
-    /// Stored data of steps that the stay does not get, or no longer gets.
+    /// Stored data of steps that are not in `steps`, because the stay does not get them now. The
+    /// key is the id of the step.
     pub earlier: HashMap<Uuid, StoredAnswers>,
     /// The length of the stay in nights.
     pub nights: i64,

@@ -126,7 +126,8 @@ impl Rejected {
     /// Maximum number of issues of a record.
     const MAX_ISSUES: usize = 20;
 
-    /// Makes an entry of the response's list of rejected records from the issues of a record.
+    /// Makes an entry of the response's list of rejected records. The entry has at most
+    /// [`Self::MAX_ISSUES`] of the record's issues.
     pub(super) fn from_issues(index: usize, id: Uuid, issues: &[Issue]) -> Self {
         let issue =
             |issue: &Issue| json!({ "path": issue.path, "message": issue.reason.to_string() });

@@ -138,7 +138,8 @@ impl Step {
         }
     }
 
-    /// Returns the payment accounts that a step names.
+    /// Returns the ids of the payment accounts for the step's damage waivers, its deposit and its
+    /// fees. An id is `None` if the step names no account for that purpose.
     #[must_use]
     pub fn payment_accounts(&self) -> [Option<Uuid>; 3] {
         let Self {

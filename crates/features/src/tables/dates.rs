@@ -1,4 +1,4 @@
-//! Parser for dates and times in a table: ISO 8601, or dates in the format that the caller chooses.
+//! Parser for dates and times in a table: ISO 8601, or dates in the format that the import states.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};

@@ -62,8 +62,8 @@ impl TextForm {
         }
     }
 
-    /// Creates the form of a text that has a maximum length and is stored without surrounding
-    /// spaces.
+    /// Creates the form of texts that have at most `longest` characters and are stored without
+    /// surrounding spaces.
     pub(crate) const fn trimmed_up_to(longest: usize) -> Self {
         Self {
             max_length: longest,

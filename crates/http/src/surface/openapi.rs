@@ -26,7 +26,7 @@ pub use example::{Detail, of as example};
 
 /// The path of the named schemas within the document.
 const SCHEMAS: &str = "/components/schemas";
-/// The path of a document, below the base of its interface.
+/// The path of an OpenAPI document, relative to the base path of its interface.
 pub(super) const PATH: &str = "/openapi.json";
 
 /// A document in the form in which it is served.

@@ -59,8 +59,8 @@ struct PushRefusal {
 }
 
 impl Apns {
-    /// Creates a client of the service at `url`. `ca` is a PEM bundle of certificate authorities.
-    /// The client trusts them in addition to those of the system.
+    /// Creates a client of Apple's push service at `url`. `ca` is a PEM bundle of certificate
+    /// authorities. The client trusts these authorities in addition to those of the system.
     pub fn new(url: Url, signer: &PassSigner, ca: Option<&[u8]>) -> Result<Self, String> {
         let wrong = |error: reqwest::Error| format!("--apns-url: {}", innermost(&error));
         let authorities = ca.map_or_else(|| Ok(Vec::new()), Certificate::from_pem_bundle);

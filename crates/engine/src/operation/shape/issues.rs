@@ -18,7 +18,8 @@ pub(super) struct Issues {
     /// parameters, so that a parameter has one issue even if several of its values fail.
     depth: usize,
     kept: BTreeMap<Vec<PathSegment>, Reason>,
-    /// Hashes of the paths whose issues are only counted, so that each path counts once.
+    /// Hashes of the paths whose issues are counted but not stored. A path with several issues
+    /// counts once.
     counted: HashSet<u64>,
     fingerprints: RandomState,
     /// The invalid items that are removed from a list; `None` if one invalid item makes the
