@@ -185,7 +185,8 @@ struct Queue {
 
 enum LogEntry {
     Line(Vec<u8>),
-    /// A request for a notification when all earlier entries of the queue are written.
+    /// Requests a notification on this channel as soon as all earlier entries of the queue are
+    /// written.
     Mark(SyncSender<()>),
 }
 

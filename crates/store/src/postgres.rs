@@ -182,8 +182,8 @@ impl Postgres {
                 }
                 Err(error) => Ok(Err(E::from(error))),
             };
-            // Release the connection before the answer is sent, so that the caller's next work
-            // finds it free.
+            // Release the connection before the answer is sent, so that the task that gets the
+            // answer finds the connection free for its next work.
             drop(permits);
             drop(sender.send(outcome));
         });

@@ -42,7 +42,7 @@ pub struct Things<'a> {
     /// Id of a webhook subscription that the member created. The delivery of a ping to it has
     /// failed.
     pub webhook: String,
-    /// Id of the failed delivery of that ping.
+    /// Id of the failed delivery of a ping to the subscription `webhook`.
     pub delivery: String,
     /// A calendar feed of the flat. The calendar's host does not respond.
     pub feed: Uuid,

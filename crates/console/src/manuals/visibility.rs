@@ -293,8 +293,9 @@ pub fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Merges the typed rules with the stored rules. For each rule that both members changed, also
-/// returns the version that the other member saved.
+/// Merges the typed rules with the stored rules. `was` has the rules that were stored when the form
+/// was opened. For each rule that this member and another member changed, also returns the version
+/// of the other member as a sentence, by the category of the rule.
 fn merged(
     request: &ConsoleRequest,
     was: &[Value],

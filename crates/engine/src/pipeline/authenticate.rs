@@ -379,9 +379,9 @@ pub(super) fn identify_again(
     }
 }
 
-/// Reads the current data of the signed-in member who calls an operation from their database row. A
-/// member sends no token: the session has already identified the member. This function checks that
-/// the member still exists and is active.
+/// Loads the signed-in member who calls an operation, with the current data of the member's
+/// database row. A member sends no token, because the session has already identified the member.
+/// Returns 401 if the member was deleted or is inactive.
 fn member_caller(
     tx: &mut Transaction<'_>,
     request: &Head,

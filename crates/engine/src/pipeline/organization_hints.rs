@@ -10,7 +10,7 @@ use super::Head;
 use super::authenticate::token;
 use crate::operation::Operation;
 
-/// The maximum number of tokens that are stored.
+/// The maximum number of tokens whose organization is stored.
 const MAX_TOKENS: usize = 16_384;
 
 /// The organization of each token at the token's last look-up. A hint affects only when a read is

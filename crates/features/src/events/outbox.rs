@@ -39,7 +39,7 @@ store::statements! {
 #[derive(Debug, Clone, Copy)]
 pub struct RecordEvent {
     pub event: Event,
-    /// The kind of the record that caused the event.
+    /// The property of the record. Subscriptions can filter events by property.
     pub kind: RecordKind,
     pub record_id: Uuid,
     /// The property of the record. Subscriptions can filter by it.

@@ -116,8 +116,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Loads the extras of a flat, in the order of their creation. Returns none if no portal serves the
-/// flat.
+/// Loads the active extras that are offered in a flat, in the order of their creation, at most
+/// [`MAX_EXTRAS`]. Returns none if no portal serves the flat.
 pub(super) fn load(context: &mut Context<'_, '_>, flat: &StayFlat) -> Result<Vec<ExtraView>> {
     if flat.portal().is_none() {
         return Ok(Vec::new());

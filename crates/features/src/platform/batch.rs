@@ -451,8 +451,8 @@ impl SyncBatch {
         }
     }
 
-    /// Sets the 409 error for a write to a record that only the platform may change. The response
-    /// of the request contains the first such error.
+    /// Sets `conflict` to the 409 error for a write to a record that only the platform may change.
+    /// Keeps an earlier error, so the response contains the first one.
     fn refuse_change(&mut self, (kind, id): (RecordKind, Uuid)) {
         let message = format!(
             "{} {id} is managed by the platform; change it there.",

@@ -60,7 +60,8 @@ pub(crate) static SUMMARY: Summary = Summary {
 /// The value of `record_link.from_kind` for links from steps to records.
 pub(crate) const LINKED_AS: &str = "precheck_step";
 
-/// Returns the step with this id, and whether any guest has saved an answer to it.
+/// Returns the step with this id, and whether any guest has saved an answer to the step. Returns
+/// `None` if the step does not exist.
 pub(super) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<(Step, bool)>> {
     let Some(row) = context.row(&STEP, values![id])? else {
         return Ok(None);

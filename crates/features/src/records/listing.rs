@@ -83,7 +83,8 @@ store::statements! {
     /// Selects a page of records of the given properties.
     PAGE_ON = concat!("select id from (", on!("id, created_at"), ") as found order by created_at, id
         limit ?14 offset ?15");
-    /// Counts the records with the ids `?9`, without the records that the caller cannot access.
+    /// Counts those records with the ids `?9` that match all other filters and that the caller can
+    /// access.
     COUNT_THESE = select!("count(*)", " and id = any(?9)
         and (?10 or property_id = any(?11) or property_id is null)
         and (?12 or property_id = ?13) and (?14 or (check_in >= ?15 and check_in <= ?16))");
@@ -102,8 +103,8 @@ store::statements! {
         and (?13 or exists (select 1 from record_link l where l.organization_id = ?1
         and l.to_kind = 'tag' and l.to_id = ?14
             and l.from_kind = 'property' and l.from_id = record.id))");
-    /// Selects a page of the properties that match all filters: a name, a group and a tag. Each
-    /// filter can be absent.
+    /// Selects a page of the properties that the caller can access and that match all filters: a
+    /// name, a group and a tag. Each filter can be absent.
     PAGE_PROPERTIES = select!("id", " and (?9 or property_id = any(?10))
         and (?11 or exists (select 1 from record_link l where l.organization_id = ?1
         and l.to_kind = 'property_group' and l.to_id = ?12

@@ -531,9 +531,10 @@ fn lock_codes(
 /// filter.
 type NamePatterns = Option<[String; 3]>;
 
-/// Translates a search query into ids or into name patterns. If the query matches references of
-/// records, such as booking codes, the result is the ids of these records. Otherwise the result is
-/// the name patterns of the query.
+/// Translates a search query into a filter by ids or by name patterns. If the query matches
+/// references of records, such as booking codes, the result is the ids of these records, without
+/// those that are missing in `ids`. Otherwise the result is `ids` and the name patterns of the
+/// query.
 fn resolve_query(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

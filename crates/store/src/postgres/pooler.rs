@@ -24,8 +24,8 @@ const PROCESS_IN_TRANSACTION: &str = "begin; select pg_backend_pid()";
 const ROUNDS: usize = 3;
 
 /// Returns the SQL that sets the server's time limits. The server cancels a statement that runs
-/// longer than its caller waits. It also ends a transaction whose client sends no statement for a
-/// while, because that transaction may have locked an organization.
+/// longer than this program waits for it. It also ends a transaction whose client sends no
+/// statement for a while, because that transaction may have locked an organization.
 macro_rules! limits {
     ($set:literal, $before:literal, $after:literal) => {
         concat!(
