@@ -106,8 +106,9 @@ pub struct Arrival {
     pub body: Bytes,
 }
 
-/// Receivers, each on a separate port. Before [`Receivers::open`] they accept requests without a
-/// response. Afterwards they respond with 200. Dropping this value stops the receivers.
+/// Receivers, each on a separate port. They respond to requests with 200. Receivers that were
+/// started with `is_open` false do not respond before [`Receivers::open`]. Dropping this value
+/// stops the receivers.
 pub struct Receivers {
     pub urls: Arc<[String]>,
     gate: watch::Sender<bool>,

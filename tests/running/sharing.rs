@@ -458,7 +458,7 @@ async fn an_abandoned_write_does_not_delay_later_writes() {
     assert_eq!(count(&store).await, 3);
 }
 
-/// A reader that is cancelled while it waits for a connection leaves the queue.
+/// A read that is aborted while it waits for a connection leaves the queue.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_aborted_read_leaves_the_queue_for_a_connection() {
     let Some(store) = store_of(Options {

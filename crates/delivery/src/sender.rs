@@ -174,7 +174,8 @@ pub fn is_private(error: &(dyn std::error::Error + 'static)) -> bool {
     )
 }
 
-/// Returns the reply for an attempt that failed with this error.
+/// Returns the reply for an attempt that failed with this error. A text of the reply is cut to
+/// [`ERROR_LENGTH`] characters.
 fn reply_of(error: &(dyn std::error::Error + 'static)) -> Reply {
     if is_private(error) {
         return Reply::Private;

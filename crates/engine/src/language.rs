@@ -271,7 +271,7 @@ pub fn region(tag: &str) -> Option<String> {
 }
 
 /// Returns the parent of a tag in CLDR. If CLDR has no conventions (such as date formats) for the
-/// tag, those of its parent apply.
+/// tag, the conventions of the parent apply. Returns a text that is not a tag unchanged.
 #[must_use]
 pub fn parent(tag: &str) -> String {
     let Some(tag) = Tag::parse(tag) else {

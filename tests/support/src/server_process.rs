@@ -103,8 +103,8 @@ pub struct ServerProcess {
     child: Child,
     /// The base URL that the server has printed after its start.
     pub base: String,
-    /// The reading end of the pipe to which the server prints. If the pipe closed, the server could
-    /// not print any more.
+    /// The reading end of the pipe to which the server prints. This field keeps the pipe open, so
+    /// that the server can print after its start.
     _output: Option<BufReader<ChildStdout>>,
 }
 

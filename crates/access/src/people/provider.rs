@@ -167,9 +167,9 @@ impl IdentityProvider {
         within(DEADLINE, authorization_url).await
     }
 
-    /// Checks for `vestibule doctor` whether members can sign in: reads the provider's metadata and
-    /// keys, and sends an authorization request. Returns the number of keys, or an error text that
-    /// tells how to correct the error.
+    /// Checks whether members can sign in: reads the provider's metadata and keys, and sends an
+    /// authorization request. `vestibule doctor` shows the result: the number of keys, or an error
+    /// text and the advice how to correct the error.
     pub async fn check_sign_in(
         &self,
         clock: &Clock,

@@ -19,7 +19,7 @@ use crate::values;
 
 /// The maximum number of rows that one transaction removes, so that other writes do not wait long.
 const SWEEP_BATCH: u32 = 500;
-/// The maximum number of characters of a target's name.
+/// The maximum number of characters of a target's name. A longer name is cut.
 const MAX_NAME_LENGTH: usize = 200;
 
 store::statements! {

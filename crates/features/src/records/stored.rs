@@ -150,7 +150,7 @@ impl Record {
         serde_json::from_str(self.0.get(name)?.get()).ok()
     }
 
-    /// Deserializes the record into a type that the caller chooses.
+    /// Converts the record to the type `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T> {
         let text = serde_json::to_string(self).map_err(Error::internal)?;
         serde_json::from_str(&text).map_err(Error::internal)

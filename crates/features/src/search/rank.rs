@@ -256,8 +256,8 @@ pub struct BestHits {
     /// For each type at which a word of the query hints: the query without the words that hint at
     /// this type.
     hinted: Vec<(FoundType, Query)>,
-    /// The query without all words that hint at a type. It is compared with names of objects whose
-    /// type has no entry in `hinted`.
+    /// The query without all words that hint at a type. It is compared with names that fit neither
+    /// `query` nor the query in `hinted` for the type of their object.
     rest: Option<Query>,
     limit: usize,
     /// The best results so far, with the worst of them on top of the heap.
@@ -301,8 +301,9 @@ impl BestHits {
             .map_or(&self.query, |(_, rest)| rest)
     }
 
-    /// Returns how a name matches, and whether it matches only a query without the words that hint
-    /// at other types. Returns `None` if the name does not match.
+    /// Returns how well a name fits the query, or the query without the words that hint at
+    /// `found_type`. If the name fits neither, tries the query without all hinting words; the first
+    /// value is then true. Returns `None` if the name fits no query.
     fn fit(&mut self, found_type: FoundType, text: &str) -> Option<(bool, Fit)> {
         fold_into(text, &mut self.folded);
         let hinted = self
