@@ -109,8 +109,8 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> 
         while let Some(answers) = self.next() {
             let keys: Vec<K> = answers.keys().cloned().collect();
             let values = postgres.look_up(|tx| (self.find)(tx, &keys));
-            // If `find` panicked, the channels of the look-ups in this query are closed, and their
-            // callers get an error.
+            // If `find` panicked, the channels of the look-ups in this query are closed, and the
+            // functions that wait for an answer get an error.
             let Ok(values) = values else { continue };
             for (key, answers) in answers {
                 let answer = values

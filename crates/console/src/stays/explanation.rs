@@ -314,7 +314,7 @@ fn field_of(key: &str) -> Option<&'static str> {
 }
 
 /// Returns the category of the visibility rule that shows or hides a manual. `key` names the
-/// reason, such as `out_of_season`.
+/// reason, such as `out_of_season`. Returns `None` for any other reason.
 fn category_of(key: &str) -> Option<&'static str> {
     Some(match key {
         "too_early" | "too_late" | "stay_over" => "relative_date",

@@ -36,7 +36,8 @@ impl Audited {
         })
     }
 
-    /// Reads the object before the change.
+    /// Reads the object before the operation changes it. Reads nothing for an operation that
+    /// creates an object or only acts on one.
     pub(super) fn begin(self, context: &mut Context<'_, '_>) -> Result<AuditedCall> {
         let before = match self.audits.what {
             WriteKind::Changes(read) => read(context, &self.input)?,

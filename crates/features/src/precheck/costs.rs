@@ -243,8 +243,8 @@ fn waiver(
 }
 
 impl DepositChoice {
-    /// Returns the amount for a stay of `nights` nights. A waiver costs at most the step's
-    /// `damageWaiverCapCents`.
+    /// Returns the amount for a stay of `nights` nights; `None` if the price is unknown. A waiver
+    /// costs at most the step's `damageWaiverCapCents`.
     fn total(&self, charges: &Charges, nights: i64) -> Option<u64> {
         let amount = self.amount_cents?;
         let nights = u64::try_from(nights).unwrap_or_default();

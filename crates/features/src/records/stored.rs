@@ -244,8 +244,8 @@ pub(crate) fn records_as<T: DeserializeOwned>(
         .collect()
 }
 
-/// Writes records. Each record may occur only once in the list. The caller must call
-/// [`update_block_counts`](super::blocks::update_block_counts) for new records before this call.
+/// Writes records. Each record may occur only once in the list. Before this call, the calling
+/// function must call [`update_block_counts`](super::blocks::update_block_counts) for new records.
 pub(crate) fn save_all(
     context: &mut Context<'_, '_>,
     records: Vec<(RecordKind, StoredRecord)>,

@@ -210,7 +210,7 @@ impl Issues {
         }
     }
 
-    /// Adds issues of fields that have no issue yet.
+    /// Adds those issues whose field has no issue yet.
     pub(super) fn add_all(&mut self, found: Vec<Issue>) {
         for Issue { path, reason } in found {
             if !self.concerns(&path) {

@@ -224,7 +224,8 @@ fn split_types(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// Returns the part of `schema`, which allows several types, that applies to the type `kind`.
+/// Returns the schema for values of the type `kind`. `schema` allows several types; the result has
+/// only those of its keywords that concern this type.
 fn branch(schema: &Map<String, Value>, kind: &Value) -> Value {
     let applies = |keyword: &str| match keyword {
         "properties" | "additionalProperties" | "required" => kind == "object",
