@@ -31,8 +31,8 @@ use super::{
 type PageService = State<Arc<Service>>;
 
 pub(super) fn routes(service: &Arc<Service>) -> Router {
-    // An address of the guest page that gets a request with a method without a handler, such as
-    // DELETE, responds with the same 404 page as an unknown address.
+    // If an address has no handler for the method of a request, such as DELETE, the response is the
+    // 404 page for unknown addresses.
     let only = |methods: MethodRouter<Arc<Service>>| methods.fallback(lost);
     Router::new()
         .route("/stay/{token}", only(get(home_page)))

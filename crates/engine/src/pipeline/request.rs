@@ -176,7 +176,8 @@ impl Head {
         Ok(self.arguments(body, issues))
     }
 
-    /// Combines path, query and a parsed body.
+    /// Combines path, query and a parsed body. `found` has the issues that the parser found in the
+    /// body.
     pub(super) fn arguments(&self, body: Value, found: Vec<Issue>) -> Arguments {
         Arguments::Http {
             path: self.path.clone(),

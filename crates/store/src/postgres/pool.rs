@@ -29,8 +29,8 @@ const AGE_LIMIT: Duration = Duration::from_mins(30);
 /// confirmed, or work panicked, the connection is closed, and the server rolls back uncommitted
 /// changes. If one connection is lost, the idle connections of the pool are closed at once. A
 /// connection in use is closed when it returns to the pool. All these connections most likely have
-/// the same fault: the server shuts down or was demoted, or the network drops packets. A caller
-/// would lose time if it tried each of them.
+/// the same fault: the server shuts down or was demoted, or the network drops packets. An operation
+/// would lose time if it tried these connections one after another.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,
