@@ -39,7 +39,7 @@ store::statements! {
 #[derive(Debug, Clone, Copy)]
 pub struct RecordEvent {
     pub event: Event,
-    /// The property of the record. Subscriptions can filter events by property.
+    /// The kind of the record that caused the event.
     pub kind: RecordKind,
     pub record_id: Uuid,
     /// The property of the record. Subscriptions can filter by it.

@@ -18,8 +18,7 @@ pub(crate) struct StepTexts;
 /// The name of the field that links a step's heading. The operations on steps can also write the
 /// heading as text.
 pub(super) const HEADING: &str = "displayTitleMlTextId";
-/// Returns the name of each field of the step and its questions that can link a text, with the id
-/// of the linked text. The id is `None` if the field links no text.
+/// The name of the field that links the text of a question.
 pub(super) const QUESTION: &str = "textMlTextId";
 /// The name of the field that links the name of an option.
 pub(super) const OPTION: &str = "nameMlTextId";
