@@ -972,8 +972,8 @@ async fn files_can_be_stored_in_a_bucket() {
     ApiResponse::of(http.delete(format!("{files}/{small}")))
         .await
         .data();
-    // The first sweep lists the bucket page by page. It deletes the file that belongs to no stay,
-    // and leaves objects whose names the service would not create.
+    // The first sweep lists the bucket page by page. It deletes the file that belongs to no stay.
+    // It keeps objects whose names differ in form from the names that the service creates.
     let expected = |keys: &[String]| {
         let ours = keys
             .iter()

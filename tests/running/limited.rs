@@ -138,8 +138,8 @@ async fn a_limited_caller_cannot_choose_the_default_portal(app: App) {
         .post(&assign, json!({ "portalSettingsId": own }))
         .await
         .data();
-    // The default portal now serves only the property of another caller, so this caller can no
-    // longer read the portal.
+    // The default portal now serves only a property that this caller cannot access. So the caller
+    // can no longer read the portal, and may not assign a property to it.
     limited
         .post(&assign, json!({ "portalSettingsId": default }))
         .await

@@ -205,7 +205,7 @@ impl ChargesScene {
         let start = Instant::now();
         loop {
             // The server may have applied a submission whose response was lost. The guest view
-            // shows whether it did.
+            // shows whether the server applied the submission.
             let view = done(guest, Method::GET, &stay, Value::Null).await;
             let status = view["precheckin"]["status"].as_str().unwrap();
             if ["in_review", "approved"].contains(&status) {

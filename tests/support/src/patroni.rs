@@ -379,7 +379,7 @@ fn start_patroni(home: &Path) -> Child {
 }
 
 fn free_ports() -> [u16; 2] {
-    // Binds the second port before it closes the first one, so that the two ports differ.
+    // The second port is bound before the first one is closed, so that the two ports differ.
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }

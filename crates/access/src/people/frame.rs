@@ -14,7 +14,7 @@ use vestibule_http::browser::hash;
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../../templates/people/people.css").replace('\n', ""));
 
-/// The hash of the style sheet in this frame, in the notation of a content security policy.
+/// The hash of the style sheet of the sign-in pages, in the notation of a content security policy.
 pub(super) static STYLE_HASH: LazyLock<String> = LazyLock::new(|| hash(&STYLE));
 
 /// The data of the template `people/frame.html`. Each template that extends this template has a

@@ -85,7 +85,8 @@ impl RateLimits {
         }
     }
 
-    /// Makes all nodes that use this Redis apply the limits together.
+    /// Uses the Redis at `redis_url` to count requests, so that each limit applies to all nodes
+    /// together. Without a limit, does not use Redis.
     pub fn shared_in(self, redis_url: &str) -> Result<Self, String> {
         let shared = SharedLog::new(redis_url)?;
         Ok(Self {

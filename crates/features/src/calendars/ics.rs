@@ -356,8 +356,8 @@ fn offset(value: &PartialDateTime) -> Option<Offset> {
     Offset::from_seconds(if value.tz_minus { -seconds } else { seconds }).ok()
 }
 
-/// Returns the time zone with a name. Programs write IANA names, Windows names, and IANA names
-/// after a path, such as `/example.com/Europe/Madrid`.
+/// Returns the time zone with a name; `None` for an unknown name. Programs write IANA names,
+/// Windows names, and IANA names after a path, such as `/example.com/Europe/Madrid`.
 fn zone(name: &str, zones: &TzResolver<&str>) -> Option<TimeZone> {
     let parts: Vec<&str> = name.trim_matches('/').split('/').collect();
     let suffixes = (0..parts.len()).map(|start| parts[start..].join("/"));

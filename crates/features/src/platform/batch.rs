@@ -489,8 +489,8 @@ impl SyncBatch {
         })
     }
 
-    /// Deletes a record, and the references of other records to it. If the writer may not change a
-    /// record of this origin, refuses the deletion.
+    /// Deletes a record, and the references of other records to it. Refuses the deletion if the
+    /// writer may not change records of the record's origin.
     fn delete(&mut self, (kind, id): (RecordKind, Uuid)) {
         let origin = self.current(kind, id).map(|current| current.origin);
         if RecordOrigin::after(origin, self.writer).is_none() {

@@ -123,7 +123,7 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
 
 /// The identity check that needs a value in the field `minimumGuestAge`.
 pub const UNDERAGE: &str = "guest_underage";
-/// The flag of a guest who fails the identity check again after repeating it.
+/// The flag of a guest who repeats the identity check and fails it a second time.
 pub const RETAKE_LIMIT: &str = "retake_limit";
 /// The identity check that counts as failed if the provider's report states a failure but lists no
 /// failed check.

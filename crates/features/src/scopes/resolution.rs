@@ -58,8 +58,8 @@ impl Assignments {
     }
 
     /// Records that a portal is assigned directly to a property. Call this method, `add_group` and
-    /// `add_tag` in the order in which the portals were created, because the first portal of a
-    /// property, group or tag stays.
+    /// `add_tag` in the order in which the portals were created, because only the first portal of a
+    /// property, group or tag is kept.
     pub fn add_direct(&mut self, property: Uuid, portal: Uuid) {
         self.direct.entry(property).or_insert(portal);
     }
