@@ -35,7 +35,7 @@ pub fn secret_without_blanks(
 
 /// Returns the unchanged text of a secret. `value` is the text from the flag or from its variable
 /// `variable`. Without a value, reads the file whose path is in the variable with the suffix
-/// `_FILE`.
+/// `_FILE`. Returns `None` if nothing is set, and an error if both variables are set.
 pub fn raw_secret(value: Option<&str>, variable: &str) -> Result<Option<String>, String> {
     let is_set = |value: &std::ffi::OsString| !value.is_empty();
     let file_variable = format!("{variable}_FILE");

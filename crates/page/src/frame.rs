@@ -299,8 +299,8 @@ fn languages(page_stay: &PageStay) -> Vec<LanguageChoice> {
     offered.iter().map(choice).collect()
 }
 
-/// Returns the link with which the guest contacts the host. The portal sets whether the guest
-/// calls, writes an e-mail or uses another method.
+/// Returns the link with which the guest contacts the host; `None` without a contact. The portal
+/// sets whether the guest calls, writes an e-mail or uses another method.
 #[must_use]
 pub fn host(page_stay: &PageStay) -> Option<ContactLink> {
     let contact = page_stay.view.contact.as_ref()?;

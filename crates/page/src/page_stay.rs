@@ -139,7 +139,8 @@ impl PageStay {
             .map_or(self.texts.phase.your_stay, |flat| &flat.name)
     }
 
-    /// Returns the name for greeting the guest: the first name, otherwise the last name.
+    /// Returns the name for greeting the guest: the first name, or else the last name. Returns
+    /// `None` if both are missing or blank.
     #[must_use]
     pub fn guest_name(&self) -> Option<&str> {
         let guest = &self.view.reservation.guest;

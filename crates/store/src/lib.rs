@@ -519,7 +519,7 @@ impl<'a> Transaction<'a> {
             .try_for_each(|row| take(&BorrowedRow(BorrowedColumns::Postgres(row))))
     }
 
-    /// Returns the first row of a query.
+    /// Returns the first row of a query; `None` if the query returns no row.
     pub fn row(&mut self, statement: &'static Statement, params: &[Value]) -> Result<Option<Row>> {
         Ok(self.rows(statement, params)?.into_iter().next())
     }

@@ -37,7 +37,7 @@ impl<'h> StepPhone<'h> {
             .collect()
     }
 
-    /// Returns the value of an input on the page.
+    /// Returns the value of the input `name` on the page; `None` if the page has no such input.
     pub fn value(&self, name: &str) -> Option<String> {
         let (_, rest) = self.page.split_once(&format!(" name=\"{name}\""))?;
         let (_, rest) = rest.split('>').next()?.split_once(" value=\"")?;

@@ -194,7 +194,8 @@ impl Client {
         self.ask(Method::GET, path, None, None).await
     }
 
-    /// Creates a manual whose idempotency key is its name.
+    /// Creates a manual. Its name is also the idempotency key of the request. Returns `None` if
+    /// there is no response.
     async fn create(&self, name: &str) -> Option<ServerResponse> {
         let body = json!({ "nickname": name, "title": "Wi-Fi" });
         self.ask(

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{Client, Process, fresh_postgres};
 
 /// Starts two nodes on one PostgreSQL, each with a client. Both clients use the same API key.
+/// Returns `None` on a machine without PostgreSQL.
 async fn two_nodes() -> Option<([Process; 2], [Client; 2])> {
     let database_url = fresh_postgres().await?;
     let nodes = [Process::start(&database_url), Process::start(&database_url)];

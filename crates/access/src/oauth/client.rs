@@ -103,7 +103,7 @@ pub(super) struct OauthClient {
 }
 
 impl OauthClient {
-    /// Reads a client from the database.
+    /// Reads a client from the database; `None` if the database has no client with this id.
     pub(super) fn find(tx: &mut Transaction<'_>, id: &ClientId) -> Result<Option<Self>> {
         let row = match id {
             ClientId::App(app) => tx.row(&BY_ID, &[(*app).into()])?,

@@ -148,9 +148,9 @@ const fn describe(words: &ConsentWords, permission: Permission) -> &'static str 
     }
 }
 
-/// Returns the warning that a client's name is unverified. This server does not verify the data
-/// that a client gives about itself (RFC 7591, section 5; draft client-id-metadata-document,
-/// section 6).
+/// Returns the warning that a client's name is unverified; `None` for a client that the platform
+/// created. This server does not verify the data that a client gives about itself (RFC 7591,
+/// section 5; draft client-id-metadata-document, section 6).
 fn caution(words: &ConsentWords, client: &OauthClient) -> Option<String> {
     match (client.origin, &client.id) {
         (AppOrigin::Platform, _) => None,

@@ -129,8 +129,9 @@ fn is_secure(service: &Service) -> bool {
     service.app_state.public_url.starts_with("https:")
 }
 
-/// Returns the value of a cookie that occurs exactly once (RFC 6265, 5.4). Cookies with other names
-/// may contain any bytes.
+/// Returns the value of the cookie `name`. Returns `None` if the cookie is missing, occurs more
+/// than once (RFC 6265, 5.4), is empty or too long, or is not UTF-8. Cookies with other names may
+/// contain any bytes.
 fn single_value(headers: &HeaderMap, name: &str) -> Option<String> {
     let pairs = headers
         .get_all(COOKIE)

@@ -41,7 +41,7 @@ store::statements! {
         and used_at < ?3";
     /// Deletes the session of a member who signs out.
     LEAVE = "delete from member_session where organization_id = ?1 and id = ?2";
-    /// Deletes the session with a token hash.
+    /// Deletes the session whose token has this hash.
     END = "delete from member_session where organization_id = ?1 and token_hash = ?2";
     /// Selects sessions that have reached their maximum lifetime.
     OLD = "select organization_id, id from member_session where created_at <= ?1 order by created_at

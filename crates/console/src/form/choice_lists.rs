@@ -360,7 +360,8 @@ fn named(row: &Value) -> Option<Row> {
     Some((id.to_owned(), name))
 }
 
-/// Returns the name of a stay, made of its guest and its dates.
+/// Returns the name of a stay, made of the guest's name and the dates of the stay; `None` for a row
+/// without a guest.
 fn stay(row: &Value) -> Option<String> {
     let guest = row["guest"].as_object()?;
     let parts = ["firstName", "lastName"].map(|part| guest.get(part).and_then(Value::as_str));

@@ -36,6 +36,7 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Returns the token of a request: the bearer token, or the token of a guest's link in the path.
+/// Returns `None` for a request without a token.
 pub(super) fn token<'r>(operation: &Operation, request: &'r Head) -> Option<&'r str> {
     match operation.surface {
         Surface::Public | Surface::Platform => bearer(&request.headers),

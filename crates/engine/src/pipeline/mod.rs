@@ -644,8 +644,9 @@ fn read(
     Success::of(operation, answer, head).map(ReadOutcome::Done)
 }
 
-/// Authenticates a caller again within a transaction, because the credential may have been revoked
-/// while the body arrived. In that case, returns 401.
+/// Authenticates a caller again within a transaction and checks the caller's permissions again,
+/// because the credential may have been revoked or changed while the body arrived. Returns 401 for
+/// a revoked credential.
 fn admit_again(
     tx: &mut Transaction<'_>,
     call: &Call,

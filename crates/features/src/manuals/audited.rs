@@ -56,7 +56,8 @@ pub(super) fn order(context: &mut Context<'_, '_>, _: &Value) -> Result<Option<A
 }
 
 /// Describes, for the audit log, the instruction whose id is in `input`. The fields of the
-/// description are those that the platform sent for the instruction.
+/// description are those that the platform sent for the instruction. Returns `None` if the
+/// instruction does not exist.
 pub(super) fn instruction(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -47,7 +47,8 @@ pub(crate) fn named_portal(context: &mut Context<'_, '_>, input: &Value) -> Resu
     Ok(Target::new("portal", id, name))
 }
 
-/// Describes, for the audit log, the branding whose id is in `input`.
+/// Describes, for the audit log, the branding whose id is in `input`. Returns `None` if the
+/// branding does not exist.
 pub(super) fn branding(
     context: &mut Context<'_, '_>,
     input: &Value,

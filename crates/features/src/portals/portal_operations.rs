@@ -303,7 +303,7 @@ pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Str
     Ok(find(context, id)?.and_then(|portal| portal.name))
 }
 
-/// Returns the first of these ids that is not the id of a portal.
+/// Returns the first of these ids that is not the id of a portal; `None` if all are ids of portals.
 pub(crate) fn first_missing(context: &mut Context<'_, '_>, ids: Vec<Uuid>) -> Result<Option<Uuid>> {
     let existing = context
         .rows(&AMONG, values![ids.clone()])?
@@ -324,7 +324,7 @@ pub(crate) fn names(
         .collect()
 }
 
-/// Reads the default portal.
+/// Reads the default portal; `None` if the organization has none.
 pub(crate) fn default_portal(context: &mut Context<'_, '_>) -> Result<Option<Portal>> {
     let row = context.row(&DEFAULT, [])?;
     Ok(row

@@ -75,7 +75,8 @@ pub(super) fn name(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Str
     Ok(find(context, id)?.map(|(step, _)| step.nickname))
 }
 
-/// Returns a step, without a check of the caller's access.
+/// Returns the step with this id, without a check of the caller's access; `None` if there is no
+/// such step.
 pub(crate) fn step_by_id(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Step>> {
     Ok(find(context, id)?.map(|(step, _)| step))
 }

@@ -113,7 +113,8 @@ fn address(
 }
 
 /// Returns the URL of a photo's bytes. A key that is an http or https URL is used as it is. Any
-/// other key is a path below `base`.
+/// other key is a path below `base`. Returns `None` if such a key would lead out of `base`, or if
+/// there is no `base`.
 fn location(key: &str, base: Option<&str>) -> Option<Url> {
     if let Ok(url) = Url::parse(key)
         && matches!(url.scheme(), "http" | "https")

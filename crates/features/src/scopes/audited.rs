@@ -20,7 +20,7 @@ store::statements! {
 }
 
 /// Describes, for the audit log, the step, manual or portal that an input names, with all its
-/// assignments.
+/// assignments. Returns `None` if this object does not exist.
 pub(super) fn all_assignments(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -39,8 +39,9 @@ pub async fn read_form(headers: &HeaderMap, body: Body) -> Option<Vec<(String, S
     .await
 }
 
-/// Returns the fields of a form with files (`multipart/form-data`) within these limits. The value
-/// of a file field is the file's content. Invalid UTF-8 is replaced by U+FFFD.
+/// Returns the fields of a form, which may contain files (`multipart/form-data`). The value of a
+/// file field is the file's content. Invalid UTF-8 is replaced by U+FFFD. Returns `None` if the
+/// body is not a form, or if it exceeds `limits`.
 pub async fn read_form_with_files(
     limits: FormLimits,
     headers: &HeaderMap,

@@ -170,7 +170,8 @@ pub(super) struct ConnectionService {
 
 impl ConnectionService {
     /// Adds the client's address to a request. If the client is behind a trusted proxy, also counts
-    /// the request, and marks it if the client has too many requests in progress.
+    /// the request as in progress until the returned value is dropped. Marks a request that is not
+    /// counted because the client has too many requests in progress.
     fn identify_client(&self, request: &mut Request<Incoming>) -> Option<CountedRequest> {
         let (peer, proxies) = (self.activity.peer(), &self.clients.proxies);
         let address = network(proxies.client(peer, request.headers()));

@@ -47,7 +47,8 @@ impl CompressedText {
         }
     }
 
-    /// Returns the text in the best coding that `headers` accept, and the name of the coding.
+    /// Returns the text in the best coding that `headers` accept, and the name of the coding;
+    /// `None` for the uncompressed text.
     pub async fn for_client(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
         // Compression in memory does not fail. If it did, the client would get the plain text.
         let takes_gzip = accepts(headers, "gzip");

@@ -308,7 +308,8 @@ async fn log(request: HttpRequest) -> Response {
     answered("logPass", outcome)
 }
 
-/// Returns the signer if it signs passes of this type and its certificate is valid now.
+/// Returns the signer of passes. Returns `None` if the signer has another pass type than
+/// `pass_type`, or if its certificate is not valid now.
 fn signer<'s>(service: &'s Service, pass_type: &str) -> Option<&'s PassSigner> {
     service
         .app_state

@@ -125,7 +125,7 @@ pub(super) enum ChargeNoticeKind {
 
 impl StoredCharge {
     /// Returns the next notice to the platform about the charge, and the time at which the notice
-    /// is due. A notice that was sent is not returned again.
+    /// is due. Returns `None` if no notice is to be sent, for example because it was sent before.
     pub(super) fn next_notice(&self) -> Option<(ChargeNoticeKind, Moment)> {
         let charge = &self.charge;
         match charge.status {
