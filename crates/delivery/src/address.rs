@@ -156,7 +156,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         // 2001::/23, protocol assignments: Teredo, ORCHID, benchmarking and others; 2001:db8::/32,
         // documentation.
         [0x2001, second, ..] if second < 0x0200 || second == 0x0db8 => false,
-        // 3fff::/20, documentation.
+        // The range 3fff::/20 is reserved for documentation, so its addresses are not public.
         [0x3fff, second, ..] if second < 0x1000 => false,
         // Only 2000::/3 is assigned for global unicast. An address outside this range is not
         // public.

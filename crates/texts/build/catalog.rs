@@ -74,7 +74,8 @@ impl Template {
     }
 }
 
-/// Reads every file `<language>/<name>.ftl` below a folder.
+/// Reads every file `<language>/<name>.ftl` below a folder. If a file cannot be parsed or has
+/// another extension, returns the problems of all files instead of the texts.
 pub fn read(folder: &Path) -> io::Result<Catalog> {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for language in sorted(folder)? {

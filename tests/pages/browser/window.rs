@@ -197,7 +197,7 @@ impl Window {
             .to_owned()
     }
 
-    /// Presses keys one after the other.
+    /// Types a text: presses and releases the key of each character.
     pub async fn types(&self, keys: &str) {
         let pressed = |key: char| {
             [

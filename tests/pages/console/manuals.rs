@@ -396,7 +396,8 @@ async fn categories_are_created_moved_renamed_and_removed(app: App) {
         )
         .await
         .data();
-    // A confirmation page lists what will be removed.
+    // The confirmation page says that the category will be deleted, and how many manuals it
+    // contains. The deletion is refused while the category contains a manual.
     let remove = format!("{path}/remove");
     assert!(
         page(&browser, &path)

@@ -29,7 +29,7 @@ use super::invite::{by_email, member_inactive, new_member};
 use super::tickets::create_invitation_link;
 
 store::statements! {
-    /// Selects the member with an id.
+    /// Selects the member with the id `?2`.
     MEMBER = "select id, doc, created_at, updated_at from member where organization_id = ?1
         and id = ?2";
 }

@@ -207,7 +207,8 @@ fn key_example() -> Value {
 }
 
 impl ApiKeyView {
-    /// Reads a key from the columns `id, doc, created_at`.
+    /// Reads a key from the columns `id, doc, created_at`. `token` is the key's token, if the
+    /// operation has just created it; otherwise `None`.
     fn from_row(row: &Row, token: Option<String>) -> Result<Self> {
         let Json(key) = row.get(1)?;
         Ok(Self {

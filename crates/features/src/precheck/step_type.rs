@@ -126,7 +126,7 @@ struct StepTypeDefinition {
 }
 
 impl StepType {
-    /// Returns the declaration of the type.
+    /// Returns the properties of this step type, such as its order and its provider.
     const fn definition(self) -> StepTypeDefinition {
         match self {
             Self::YourDetails => StepTypeDefinition {

@@ -56,7 +56,7 @@ const PROPERTY_CODES: [&str; 5] = [
     "reference",
 ];
 
-/// Returns the filter columns of a record of a kind.
+/// Returns the values of the filter columns for a record of this kind with this data.
 pub(crate) fn facets(kind: RecordKind, data: &Object) -> Facets {
     let text = |field: &str| data.get(field).and_then(Value::as_str);
     match kind {

@@ -128,7 +128,7 @@ pub(super) fn next_retention_check(
     Ok(retention_end(reservation, property, retention).min(tomorrow))
 }
 
-/// Queues the folder of an organization, so that all its files are removed.
+/// Queues the storage folder of an organization for removal, with all files in it.
 pub(crate) fn remove_folder(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
     system
         .tx
