@@ -37,7 +37,7 @@ const LISTINGS: &str = include_str!("../../data/barcelona.csv");
 const RESERVATIONS: usize = 24;
 /// Index of the reservation whose guest arrives today.
 const ARRIVES_TODAY: usize = 8;
-/// The district that has a portal of its own.
+/// The district for which the demo creates a separate portal.
 const DISTRICT: &str = "Eixample";
 /// The room type whose tag has a portal of its own.
 const ROOM_TYPE: &str = "Private room";

@@ -83,9 +83,10 @@ pub(crate) fn undescribed(
     named: &Map<String, Value>,
     path: &str,
 ) -> BTreeSet<String> {
-    /// Adds to `results` the paths of fields whose description is missing or too short. `beside`
-    /// has the names of fields of the same object that the schema describes outside of its
-    /// branches. A branch may repeat such a field without a description to restrict its values.
+    /// Adds to `results` the paths of fields whose description is missing or too short. `named` has
+    /// the schemas to which a `$ref` refers. `beside` has the names of fields of the same object
+    /// that the schema describes outside of its branches. A branch may repeat such a field without
+    /// a description to restrict its values.
     fn collect(
         schema: &Value,
         named: &Map<String, Value>,

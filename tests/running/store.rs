@@ -171,8 +171,8 @@ async fn an_internal_error_of_the_server_can_be_retried() {
     assert_eq!(post().await.status, 201);
 }
 
-/// The app lists every statement that a `store::statements!` block declares.
-/// `every_statement_can_be_prepared_on_the_schema` tests only the statements in that list.
+/// Checks that the app lists every statement that a `store::statements!` block declares. The test
+/// `every_statement_can_be_prepared_on_the_schema` prepares only the listed statements.
 #[test]
 fn every_declared_statement_is_listed() {
     fn count(directory: &std::path::Path) -> usize {

@@ -125,7 +125,8 @@ struct DescribedChange {
     way: Option<String>,
 }
 
-/// An entry of the log, in words.
+/// An entry of the audit log, as the page shows it: its time, a sentence that describes it, its
+/// changed fields, and links to pages about its target.
 pub struct AuditLine {
     pub at: FormattedTime,
     pub text: String,

@@ -110,7 +110,8 @@ impl Lock {
         }
     }
 
-    /// Locks the organization. Returns `None` if it does not exist or is erased.
+    /// Locks the organization and adds `increment` to the revision that `raised_revision` names.
+    /// Returns `None` if the organization does not exist or is erased.
     pub(crate) fn take(self, tx: &mut Transaction<'_>) -> Result<Option<Locked>> {
         let Self {
             organization,

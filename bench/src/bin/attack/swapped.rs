@@ -209,8 +209,9 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
                     )
                     .await
                 {
-                    // The attacker must get 404. A request other than a read may get 400, because
-                    // the server checks its body before it looks for the object.
+                    // The attacker must get 404, or 503 from a busy server. A request other than a
+                    // read may get 400, because the server checks its body before it looks for the
+                    // object.
                     Ok(response) if response.status == 404 || response.status == 503 => {}
                     Ok(response) if method != Method::GET && response.status == 400 => {}
                     Ok(response) => stage.defects.push(format!(

@@ -119,8 +119,8 @@ fn laid_out(
     let names = layout.names_in(&spec.name);
     spec.is_readable |= layout.is_read_elsewhere(&spec.name) && base.contains_key(&spec.name);
     match &mut spec.kind {
-        // `base` has the field if the page has read its text separately, although the read
-        // operation of the resource omits it. The form can then show the text.
+        // The page may have read the text of a field separately, because the read operation of the
+        // resource omits it. `base` then has the field, so the form can show its text.
         InputKind::Text(_) => spec.is_readable |= base.contains_key(&spec.name),
         InputKind::Lines => spec.kind = names.map_or(InputKind::Lines, InputKind::Names),
         InputKind::Rules(parts) => {

@@ -113,7 +113,7 @@ pub static MANUAL: Resource = Resource {
     },
 };
 
-/// A manual, as the page of the list shows it.
+/// A row of the console's list of manuals.
 struct ManualLine {
     way: String,
     icon: String,

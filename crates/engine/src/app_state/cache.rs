@@ -10,7 +10,8 @@ use uuid::Uuid;
 
 use crate::processors;
 
-/// The maximum size of the cache in bytes, by the weights of its values.
+/// The maximum size of the cache in bytes. An entry counts with the weight of its value and
+/// [`ENTRY_OVERHEAD`].
 const MAX_BYTES: u64 = 32 << 20;
 /// The expected number of entries, from which the cache computes the initial size of its tables.
 const EXPECTED_ENTRIES: usize = 1_024;

@@ -119,7 +119,8 @@ pub enum Sender {
     Organization(Uuid),
 }
 
-/// The part of a limit that a sender uses. Dropping this value frees the part.
+/// Space within a limit that is reserved for a request body of a sender. Dropping this value
+/// releases the reserved space.
 struct ReservedPart {
     incoming: Arc<Incoming>,
     sender: Sender,

@@ -305,8 +305,9 @@ fn claim_due(
     Ok(None)
 }
 
-/// Applies the outcome of a fetch, unless the lease has ended. Returns the new state of the feed,
-/// and the wake signals to send after the commit.
+/// Applies the outcome of a fetch at the time `now`, unless the lease of the feed has ended. `next`
+/// is one fetch interval after `now`. Returns the new state of the feed, and the wake signals to
+/// send after the commit.
 fn write_outcome(
     tx: &mut Transaction<'_>,
     service: &Service,

@@ -98,7 +98,8 @@ enum Answer {
     Touched(u64),
 }
 
-/// A message whose statement is ready to be sent on this connection.
+/// A message whose statement is ready to be sent on this connection. All variants except `Run`
+/// contain a prepared statement and the values of its parameters.
 enum Prepared<'s> {
     Run(&'static str),
     Rows(ReadyStatement, Vec<&'s (dyn ToSql + Sync)>),
