@@ -60,7 +60,7 @@ pub const LIMITS: FormLimits = FormLimits {
     fields: BODY_LIMIT,
 };
 
-/// Maximum number of guests, except for the guest who booked, whose fields a form can contain.
+/// Maximum number of guests whose fields a form can contain. The guest who booked is not counted.
 pub const MAX_GUESTS: usize = 50;
 
 /// The fields of a form, in the order in which they were sent.

@@ -122,8 +122,8 @@ pub fn value<O: Send + Sync + 'static>(
 }
 
 /// Builds the request for an operation. The path parameters are the stay's token and the ids in
-/// `path`. The only headers are `headers`. The browser's cookies are not copied, because the token
-/// alone gives access.
+/// `path`. The request has the headers `headers` and no others. The browser's cookies are not
+/// copied, because the token alone gives access.
 #[must_use]
 pub fn request(
     id: Uuid,

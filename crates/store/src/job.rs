@@ -123,8 +123,8 @@ pub(crate) enum OperationResult {
     /// uncommitted changes of earlier operations in the same transaction. So its caller gets the
     /// result only after that transaction has been committed or rolled back.
     RolledBack(CommitCallback),
-    /// The operation succeeded. Its caller gets the result after the transaction has been committed
-    /// or rolled back.
+    /// The operation succeeded. [`CommitCallback`] sends its result after the transaction has been
+    /// committed or rolled back.
     Done(CommitCallback),
 }
 

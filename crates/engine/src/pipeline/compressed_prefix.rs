@@ -10,7 +10,8 @@ use flate2::write::DeflateEncoder;
 /// (RFC 1952, 2.3).
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
-/// The compressed beginning of a text, up to a byte boundary, and its checksum.
+/// The gzip header and the compressed beginning of a text, up to a byte boundary. `checksum` and
+/// `length` are those of the uncompressed beginning.
 #[derive(Debug)]
 pub(super) struct CompressedPrefix {
     beginning: Bytes,

@@ -11,7 +11,7 @@ store::statements! {
     TEXTS = some_of!("accepted_text", "organization_id, sha256");
     /// Deletes progress of steps that other systems carry out.
     PROGRESS = some_of!("step_progress", "organization_id, reservation_id, step_id");
-    /// Deletes submissions.
+    /// Deletes a batch of an organization's pre-check-in submissions.
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");
     /// Deletes messages of guests.
     MESSAGES = some_of!("guest_message", "organization_id, id");

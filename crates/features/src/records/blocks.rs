@@ -160,7 +160,7 @@ pub(crate) fn update_block_counts(
 }
 
 /// Updates the counts of blocks for removed and added records. `added` is sorted. `last` is the
-/// position of the last record before the records are added.
+/// position of the last record before this change.
 fn change(
     blocks: &mut Vec<Block>,
     mut last: Option<Position>,

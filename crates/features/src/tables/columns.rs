@@ -322,7 +322,8 @@ fn chosen_column(kind: RecordKind, fields: &[ColumnField], name: &str) -> Result
     }
 }
 
-/// Returns the column that a header matches by its name.
+/// Returns the column for a header, compared by name. A header that matches no field gives
+/// [`Column::Ignored`]. A header that matches several fields is an error.
 fn matched_column(fields: &[ColumnField], header: &str) -> Result<Column, String> {
     let header_key = normalized(header);
     if header_key == normalized(EXTERNAL_ID) {

@@ -132,7 +132,7 @@ impl Pooling {
 
     /// Returns the limit for the first answer on a connection that was idle. A live server answers
     /// at once. If no answer comes within the limit, the connection is lost, and time remains to
-    /// use another one before the caller's deadline. Behind a pooler the limit includes the wait
+    /// use another one before the deadline of the work. Behind a pooler the limit includes the wait
     /// for a server connection.
     pub(super) fn first_limit(self) -> Duration {
         match self {

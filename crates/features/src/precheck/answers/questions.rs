@@ -77,7 +77,7 @@ pub fn flagged_questions(questions: &[Question], answers: &Object) -> Vec<Uuid> 
         .collect()
 }
 
-/// Whether an option of any of these questions is flagged.
+/// Returns whether any of these questions has a flagged option.
 #[must_use]
 pub fn has_flags(questions: &[Question]) -> bool {
     let mut options = questions.iter().flat_map(|question| &question.options);
