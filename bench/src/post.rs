@@ -127,7 +127,8 @@ pub async fn serve(job: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The content of the posts, and the URLs to post to.
+/// The POST requests of a measurement: the client that sends them, their URLs, their headers and
+/// their body.
 struct Post {
     client: Client,
     urls: Vec<String>,

@@ -32,7 +32,7 @@ store::statements! {
     MEMBERS = crate::some_of!("member", "organization_id, id");
     /// Removes hashes of revoked API keys.
     REVOKED_KEYS = crate::some_of!("revoked_key", "organization_id, token_hash");
-    /// Removes API keys.
+    /// Deletes a batch of an organization's API keys.
     API_KEYS = crate::some_of!("api_key", "organization_id, created_at, id");
     /// Removes audit entries.
     AUDIT_LOG = crate::some_of!("audit_log", "organization_id, id");

@@ -545,8 +545,8 @@ pub async fn create_from_form(
         Err(refusal) => {
             view.problems = Problems::of(request, &refusal);
             if refusal.status == 422 {
-                // An earlier create with other values has used the idempotency key, so the form
-                // gets a new key.
+                // An earlier request to create a resource has used this idempotency key with other
+                // values, so the form gets a new key.
                 view.fields.retain(|(name, _)| name != "key");
                 view.problems.general = vec![request.texts.forms.made_already.to_owned()];
             }

@@ -75,7 +75,8 @@ pub enum Needs {
 }
 
 impl Needs {
-    /// Returns 403 if the caller lacks a permission that does not depend on the body.
+    /// Returns 403 if the caller lacks a permission that the operation always requires. Does not
+    /// check permissions that depend on the body.
     pub fn check(self, access: &Access) -> Result<()> {
         match self {
             Self::Permission(permission) => access.require(permission),

@@ -141,8 +141,8 @@ pub(crate) struct TargetCoverage {
     pub is_outside: bool,
 }
 
-/// For one caller: which portals, groups and tags cover properties that the caller can access.
-/// `None` for an unlimited caller, who can see and change all of them.
+/// The portals, groups and tags that cover properties which the caller can access. `None` for an
+/// unlimited caller, who can see and change all of them.
 pub(crate) struct Coverage(Option<LimitedCaller>);
 
 #[derive(Default)]

@@ -181,8 +181,8 @@ pub(super) fn cancel(context: &mut Context<'_, '_>, id: Uuid, language: &str) ->
 }
 
 /// Adapts the queue to a change of an organization's languages from `before` to `after`. Queues
-/// every English text for a new language, and deletes the jobs for a removed language. The caller
-/// has locked the organization.
+/// every English text for a new language, and deletes the jobs for a removed language. The calling
+/// function has locked the organization.
 pub(crate) fn follow_languages(
     system: &mut System<'_, '_>,
     organization: Uuid,
