@@ -175,7 +175,8 @@ async fn is_traced(database_url: &str) {
         attribute(request, "http.response.status_code"),
         &json!({ "intValue": "200" })
     );
-    // The parent of each span is the caller's span or another span of the trace.
+    // The parent of each span is the span of the client that sent the request, or another span of
+    // the trace.
     let ids: BTreeSet<_> = spans
         .iter()
         .map(|span| span["spanId"].as_str().unwrap())

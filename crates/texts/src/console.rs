@@ -33,7 +33,7 @@ impl ConsoleFrameWords {
 impl ConsoleStaysWords {
     /// Returns the sentence for the rule that decided whether a guest sees a step or manual. The
     /// sentence has placeholders, such as the number of nights. Returns `None` for an unknown key;
-    /// the caller then shows the message of the interface.
+    /// the calling function then shows the message of the interface.
     #[must_use]
     pub fn reason(&self, key: &str) -> Option<&'static str> {
         Some(match key {

@@ -462,7 +462,8 @@ pub(super) fn guest_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Applies the visibility rules of a manual; `None` for a manual without rules.
+/// Returns the decision of a manual's visibility rules about a stay at the time `at`; `None` for a
+/// manual without rules.
 pub(super) fn visibility_of(
     rules: &[VisibilityRule],
     input: &VisibilityInput,

@@ -179,7 +179,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns the stored list items of portals as one JSON text that the database has joined.
+/// Returns the stored list items of portals as one JSON text, which the database builds. With
+/// `writableOnly`, returns only portals that the caller may change.
 fn list(context: &mut Context<'_, '_>, input: ListPortals) -> Result<String> {
     let row = if input.writable_only == Some(true) {
         let coverage = Coverage::load(context)?;

@@ -359,8 +359,8 @@ mod tests {
     }
 
     proptest! {
-        /// Checks that the verdict on a report agrees with the actions of the checks that the
-        /// report names.
+        /// Checks that the verdict on a provider's report follows from the actions that the policy
+        /// has for the identity checks in the report.
         #[test]
         fn a_verdict_agrees_with_the_sentences(
             policy in policy(),

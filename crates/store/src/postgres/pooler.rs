@@ -155,7 +155,8 @@ impl Pooling {
     /// Turns an error of a server behind a pooler into [`Failure::Demoted`] if it means that the
     /// server no longer accepts writes.
     pub(super) fn classify(self, failure: Failure) -> Failure {
-        // The first code is the error of a standby that gets `begin … read write`.
+        // The first code is the error of a standby that gets `begin … read write`. The second code
+        // is the error of a write in a transaction that only reads.
         let demoted = [
             SqlState::FEATURE_NOT_SUPPORTED,
             SqlState::READ_ONLY_SQL_TRANSACTION,

@@ -195,10 +195,10 @@ impl Issues {
         Cow::Owned(rest)
     }
 
-    /// Adds the issues that the rules find in the sent fields. Adds the issues that they find in
-    /// the merged state (stored and sent fields together) only if there is another issue, because
-    /// the request then ends here. Without another issue the operation runs, and reports the issues
-    /// of the merged state itself, after its earlier checks.
+    /// Adds the issues that the rules find in the sent fields. If there is now any issue, the
+    /// operation does not run. This function then also adds the issues that the rules find in the
+    /// merged state (stored and sent fields together). Without an issue the operation runs, and
+    /// reports the issues of the merged state itself, after its earlier checks.
     pub(super) fn apply_rules(&mut self, rules: Option<&Rules>, input: &Value) {
         let Some(rules) = rules.filter(|_| !self.is_over()) else {
             return;
