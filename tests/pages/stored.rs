@@ -11,9 +11,9 @@ use vestibule::server::offline_service;
 
 use crate::erasure::furnish;
 
-/// Stored documents, one for each table and kind of record. An entry contains the name of the
-/// table, the kind after a dot, and a document as release 0.1.0 wrote it. If release 0.1.0 had no
-/// such document, the first release that had one wrote it.
+/// Stored documents, one for each table and kind of record. An entry contains the name of the table
+/// (for a record, followed by a dot and the kind), and a document as release 0.1.0 wrote it. If
+/// release 0.1.0 had no such document, the first release that had one wrote it.
 const DOCUMENTS: [(&str, &str); 26] = [
     (
         "organization",

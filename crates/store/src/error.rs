@@ -1,5 +1,5 @@
-//! Database errors, in the classes that callers must distinguish. A driver's error is converted by
-//! its code and type, never by its text.
+//! Database errors, in the classes that other crates must distinguish. A driver's error is
+//! converted by its code and type, never by its text.
 
 use std::error::Error as StdError;
 use std::io;

@@ -128,7 +128,8 @@ pub fn parse(language: &str, name: &str, source: &str) -> Result<TextFile, Vec<S
             .iter()
             .map(|error| {
                 // The parser's error message contains the characters that the parser expected, such
-                // as a line break.
+                // as a line break. A line break is escaped, so that the problem is reported on one
+                // line.
                 let kind = error.kind.to_string().replace('\n', "\\n");
                 format!("{path}:{}: {kind}", line(error.pos.start))
             })

@@ -239,7 +239,8 @@ fn lookup_from_row(row: &Row, token: String, now: Timestamp) -> Result<SessionLo
     Ok(SessionLookup::Valid(Box::new(signed_in), used_at))
 }
 
-/// Records the use of a session in the background, so that no request waits for the write.
+/// Records the use of a session in the background, so that no request waits for the write. Records
+/// nothing if too many of these writes are in progress.
 fn record_use(service: &Service, signed_in: &SignedIn, now: Timestamp) {
     let Ok(slot) = USE_WRITES.try_acquire() else {
         return;

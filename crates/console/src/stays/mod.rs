@@ -82,7 +82,7 @@ struct StayGuest {
 }
 
 impl StayItem {
-    /// Returns the name of the stay's guest.
+    /// Returns the name of the stay's guest, or a built-in text if the name is unknown.
     pub fn called(&self, request: &ConsoleRequest) -> String {
         let names = [&self.guest.first_name, &self.guest.last_name]
             .into_iter()

@@ -117,8 +117,8 @@ pub(super) fn due_organization(
         .transpose()?)
 }
 
-/// Ends a batch of the timers of one organization that started at `since` or earlier, and fires
-/// `device.reconnected` for those of their devices that are still online. Returns the number of
+/// In one organization, ends a batch of the timers that started at `since` or earlier. Fires
+/// `device.reconnected` for each device of these timers that is still online. Returns the number of
 /// timers, and the wake signals to send after the commit.
 pub(super) fn expire(
     tx: &mut Transaction<'_>,

@@ -88,7 +88,7 @@ pub(super) fn is_open(
 }
 
 /// Returns whether a step is unchanged since the last submission: nothing was saved in it, and
-/// staff have not requested changes to it.
+/// staff have not requested changes to it. Returns false if there is no submission.
 pub(super) fn is_submitted(
     submitted: Option<&StoredSubmission>,
     id: Uuid,

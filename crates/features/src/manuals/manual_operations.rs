@@ -257,8 +257,8 @@ fn get(context: &mut Context<'_, '_>, input: ById) -> Result<ManualRow> {
 }
 
 /// Lists the manuals that are assigned to a property, its group or its tags. Fails with 404 for an
-/// unknown property. A limited caller gets an empty list instead, so that the response does not
-/// reveal whether the property exists.
+/// unknown property. For a property that a limited caller cannot access, returns an empty list, so
+/// that the response does not reveal whether the property exists.
 fn list_of_property(
     context: &mut Context<'_, '_>,
     input: OfProperty,
