@@ -20,8 +20,8 @@ const MANY: usize = 1_200;
 const HOUR: Duration = Duration::from_secs(3_600);
 /// Time after which the sweep deletes an ended delivery from the log.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
-/// One day. The sweep deletes an ended delivery after [`RETENTION`], and a delivery that is still
-/// pending a day later.
+/// One day. The sweep deletes an ended delivery when it is older than [`RETENTION`]. It deletes a
+/// pending delivery one day later than an ended one.
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {

@@ -12,8 +12,8 @@ use std::time::Duration;
 use crate::Share;
 use crate::error::{Error, Result};
 
-/// Maximum number of waiting items of one share. The waiting time of an item is limited too, so
-/// this number is hardly ever reached.
+/// Maximum number of waiting items of one share; more items are refused. A share hardly ever has so
+/// many, because an item that waits too long fails and is removed.
 const WAITING: usize = 4_096;
 /// Minimum time that the queue charges to a share for one turn, even if the work of the turn took
 /// less.

@@ -25,7 +25,7 @@ pub struct FreeForm<'f> {
     pub is_locked: bool,
 }
 
-/// The layout of a free form. It has one section with all fields.
+/// The layout of a free form. It declares no sections, so the form shows all fields together.
 static FREE: Layout = Layout {
     create: &[],
     sections: &[],

@@ -134,7 +134,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Checks that the caller can access the device, and that the device accepts the command.
+/// Checks that the caller can access the device, and that the device accepts the command. Returns
+/// the command for the device.
 fn prepare(
     context: &mut Context<'_, '_>,
     device: Uuid,

@@ -548,8 +548,8 @@ fn fence(body: &str, following: &[&str]) -> Option<usize> {
     following.iter().position(ends).map(|end| end + 1)
 }
 
-/// Returns the number of lines of the HTML block which begins with the line `body`. Returns `None`
-/// if no HTML block begins there.
+/// Returns the number of lines of the HTML block that begins with the first of `lines`. `body` is
+/// this line without its indent. Returns `None` if no HTML block begins there.
 fn html_block(body: &str, lines: &[&str], is_in_paragraph: bool) -> Option<usize> {
     let tag = Tag::read(body);
     if body.starts_with("<!--") {
