@@ -492,8 +492,8 @@ async fn a_guest_sees_every_change_at_once_on_every_node(app: App) {
         json!({ "name": "Renamed", "timezone": "Europe/Madrid", "country": "ES", "tagIds": [tag] });
     org.put_record("property", flat, data).await;
     see("/property/name", json!("Renamed")).await;
-    // These writes change the stay, but not the organization's configuration. The cached view must
-    // nevertheless not be served any more.
+    // These writes change the stay, but not the organization's configuration. The cached view is
+    // now outdated, so the service must not send it.
     let saved = app
         .http
         .put(format!(

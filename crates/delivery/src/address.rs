@@ -171,9 +171,9 @@ pub(super) fn embedded_ipv4(ip: IpAddr) -> IpAddr {
     match wrapper.segments() {
         // An IPv4-mapped address: the prefix `::ffff:0:0/96`, then the IPv4 address.
         [0, 0, 0, 0, 0, 0xffff, high, low]
-        // NAT64, with the well-known prefix and with the local prefix. Under the local prefix a
-        // network may embed the IPv4 address at another position, which only that network knows.
-        // Such an address is returned unchanged and is therefore not public.
+        // A NAT64 address, with the well-known prefix or with the local prefix. Under the local
+        // prefix a network may embed the IPv4 address at another position, which only that network
+        // knows. Such an address is returned unchanged and is therefore not public.
         | [0x0064, 0xff9b, 0 | 1, 0, 0, 0, high, low]
         // A 6to4 address: the prefix `2002::/16`, then the IPv4 address.
         | [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from(

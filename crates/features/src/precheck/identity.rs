@@ -17,8 +17,8 @@ pub enum FlagAction {
     Ignore,
     /// Sends the guest to the team for review at once.
     Review,
-    /// Lets the guest repeat the identity check once. If the check flags the guest again, sends the
-    /// guest to the team for review.
+    /// Lets the guest repeat the identity check once. If the check flags the guest again, flags the
+    /// submission for review by staff.
     Fail,
 }
 

@@ -316,8 +316,9 @@ pub fn replace(
     }
 }
 
-/// Returns the issues that a list of questions in a request has regardless of the stored questions.
-/// For a new step, these are all its issues. The path of an issue is relative to `questions`.
+/// Returns those issues of a request's list of questions that do not depend on the stored
+/// questions. For a new step, these are all its issues. The path of an issue is relative to
+/// `questions`.
 #[must_use]
 pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issue> {
     let stored: Vec<Question> = if is_new {

@@ -181,8 +181,9 @@ pub trait TextRules: Send + Sync {
     /// this method has already checked access to the resources and the form of the text.
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
-    /// Is called after a text has changed. Sets the time of the last change of those resources
-    /// whose own operations read or write this text as a field, such as the heading of a step.
+    /// Is called after a text has changed. An implementation sets the time of the last change of
+    /// those resources whose own operations read or write this text as a field, such as the heading
+    /// of a step.
     fn changed(&self, _: &mut Context<'_, '_>, _: &TextChange<'_>) -> Result<()> {
         Ok(())
     }
