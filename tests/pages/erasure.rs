@@ -201,7 +201,7 @@ pub async fn furnish(house: &House<'_>) -> Api {
     connected
 }
 
-/// Returns the statuses of requests by every kind of caller, each with a description.
+/// Makes a request as each kind of caller. Returns a description and the status of each request.
 async fn statuses_of_all_callers(
     app: &App,
     org: &Org<'_>,

@@ -74,7 +74,7 @@ impl WorkingDirectory {
 struct SecretServer(ServerProcess);
 
 impl SecretServer {
-    /// Returns for each of these platform keys whether the server accepts it.
+    /// Tries these platform keys one by one. Returns, for each key, whether the server accepts it.
     async fn accepts(&self, keys: &[&str]) -> Vec<bool> {
         let mut let_in = Vec::new();
         for key in keys {

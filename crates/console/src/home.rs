@@ -308,7 +308,8 @@ async fn failing(
         .collect())
 }
 
-/// Counts the titles of steps and manuals that are missing in the languages of the organization.
+/// Counts the titles of steps and of manuals that are missing in languages of the organization.
+/// Checks at most [`TITLES`] titles in at most [`LANGUAGES`] languages other than English.
 async fn untranslated(
     request: &ConsoleRequest,
     steps: &[HomeStep],

@@ -59,8 +59,8 @@ impl Tag {
         Self { canonical, likely }
     }
 
-    /// Returns the language and the script. A person who can read a text in one tag can read the
-    /// texts of all tags with the same language and script.
+    /// Returns the language and the script. A person who can read texts in the language of one tag
+    /// can read the texts of all tags with the same language and script.
     fn language_and_script(&self) -> (Language, Option<Script>) {
         (self.likely.language, self.likely.script)
     }

@@ -31,7 +31,7 @@ impl Shares {
 
     /// Reserves one connection for a share until the returned permit is dropped. If the share
     /// already uses as many connections as it may, waits for a free one, at the latest until
-    /// `until`.
+    /// `until`, and then fails. Returns `None` without a share.
     pub(crate) async fn hold(
         &self,
         share: Share,

@@ -179,7 +179,8 @@ fn reason(error: reqwest::Error) -> DocumentFailure {
 }
 
 /// Parses a metadata document. Its `client_id` must be the address from which it was fetched, and
-/// its authentication method must be supported (draft client-id-metadata-document, section 4.1).
+/// its `token_endpoint_auth_method` must be missing or `none` (draft client-id-metadata-document,
+/// section 4.1).
 fn parse(document: &[u8], url: &Url) -> Result<OauthApp, DocumentFailure> {
     let metadata = ClientMetadata::read(document).map_err(|error| error.description.to_owned())?;
     if metadata.client_id.as_deref() != Some(url.as_str()) {

@@ -392,7 +392,8 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// The messages and the confirmation that the page shows in addition to the rows.
+/// The HTTP status of the page, and the parts that the page shows in addition to the rows:
+/// messages, and a question that asks the member to confirm.
 #[derive(Default)]
 struct AssignmentExtras {
     status: u16,

@@ -3,7 +3,7 @@
 use engine::some_of;
 
 store::statements! {
-    /// Deletes portals.
+    /// Deletes a batch of an organization's portals.
     PORTALS = some_of!("portal", "organization_id, id");
     /// Deletes brandings.
     BRANDINGS = some_of!("portal_branding", "organization_id, id");

@@ -71,7 +71,7 @@ pub(super) fn add_coding_to_etag(headers: &mut HeaderMap) {
 }
 
 /// Returns the response to a read whose answer has this `ETag`: 304 if the client already has the
-/// answer.
+/// answer, otherwise 200 with the answer.
 pub(super) fn read_response(
     body: Answered,
     etag: HeaderValue,

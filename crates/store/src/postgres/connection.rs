@@ -59,8 +59,8 @@ pub(crate) struct Connection {
     deferred: Vec<Message<'static>>,
     /// Number of round trips to the server for the work in progress.
     exchanges: u64,
-    /// The deadline of the work in progress. At the deadline the caller gets a timeout, and no more
-    /// statements are sent.
+    /// The deadline of the work in progress. After the deadline no more statements are sent, and
+    /// the work fails with a timeout.
     pub(super) deadline: Instant,
     pub(super) is_read: bool,
 }

@@ -112,7 +112,7 @@ impl CompactSchema {
         }
         if let Some(items) = schema.get("items") {
             let mut items = self.of(items);
-            // The description of the list is enough for its items.
+            // The list has a description, so the schema of its items needs none.
             items.remove("description");
             result.insert("items".into(), items.into());
         }
