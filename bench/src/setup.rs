@@ -13,7 +13,8 @@ pub const LIST_LENGTH: usize = 100;
 /// The organization's path in the platform interface. The id can be any id, because the database is
 /// new.
 pub const ORGANIZATION: &str = "/platform/v1/organizations/7f8c5a52-3d0e-4b8e-9d55-1c6f0e2a9b47";
-/// A text that gives a portal the length of a typical one, somewhat over a kilobyte.
+/// A text that brings a portal to the length of a typical portal, which is a little more than a
+/// kilobyte.
 const NOTES: &str = "Reception is open from 8:00 to 22:00. After that, ring the night bell to the \
     left of the door and have your booking number at hand. For lost keys, leaks and power cuts \
     call at any hour; for everything else a message is quicker. The lift is out of service on the \

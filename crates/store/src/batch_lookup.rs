@@ -117,7 +117,7 @@ impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> 
                     .as_ref()
                     .map(|values| values.get(&key).cloned())
                     .map_err(Clone::clone);
-                // If a caller no longer waits, its answer is dropped.
+                // If the function that asked for a look-up no longer waits, its answer is dropped.
                 for sender in answers {
                     drop(sender.send(answer.clone()));
                 }

@@ -53,8 +53,8 @@ pub(crate) fn without_types<T: Send + 'static, E: WorkError>(work: impl Work<T, 
     })
 }
 
-/// Converts the type-erased result or error of an operation back to its Rust type. Another type
-/// than expected is a [`Error::Defect`].
+/// Converts the type-erased result or error of an operation back to its Rust type. Returns
+/// [`Error::Defect`] if the result does not have the expected type.
 pub(crate) fn with_types<T: 'static, E: WorkError>(outcome: Outcome) -> Result<T, E> {
     let wrong_type = || {
         E::from(Error::Defect(

@@ -101,7 +101,7 @@ impl Standby {
         });
     }
 
-    /// Resumes the replay.
+    /// Resumes the replay of the primary's changes on the standby.
     pub fn resume(&self) {
         query_text(&self.database_url, "select pg_wal_replay_resume()::text");
     }

@@ -209,7 +209,8 @@ fn check(claims: &Value, expected: ExpectedClaims<'_>) -> Result<(), InvalidToke
             "aud is {received}; expected the client id {client_id:?}"
         ));
     }
-    // If a token has several audiences, it must name this service as its authorized party (`azp`).
+    // If a token names an authorized party (`azp`), this must be the service. A token with several
+    // audiences must name one.
     if !(authorized_party == client_id || (authorized_party.is_null() && audience.len() == 1)) {
         let received = excerpt(authorized_party);
         return invalid(format!(

@@ -256,7 +256,8 @@ fn cut_list(all: &[Value], preferred: &Value) -> Value {
     Value::Array(items_kept)
 }
 
-/// Returns the items of `value` that `other` lacks.
+/// Returns the items of `value` that `other` lacks. Returns `value` unchanged if one of them is not
+/// a list.
 fn without(value: Value, other: &Value) -> Value {
     let (Value::Array(items), Value::Array(others)) = (&value, other) else {
         return value;

@@ -1,5 +1,6 @@
-//! Organization hints. A read waits for its organization's turn before it authenticates its token.
-//! The hint says which organization that probably is: the one to which the token belonged before.
+//! Organization hints. A read waits for the turn of its organization before its token is
+//! authenticated, so its organization is not yet certain. The hint is the organization to which the
+//! same token belonged in an earlier request.
 
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};

@@ -68,7 +68,7 @@ impl Clock {
     }
 }
 
-/// A stored reservation of a feed, with its data before the change.
+/// The data and the origin of a stored reservation of a feed, before the feed changes it.
 struct FeedStay {
     data: Object,
     origin: RecordOrigin,

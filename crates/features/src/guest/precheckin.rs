@@ -556,7 +556,7 @@ impl Precheckin {
     }
 }
 
-/// The stored data of a stay.
+/// The stored answers and the stored submission of a stay, and whether the service can store files.
 struct StoredPrecheckin {
     answers_by_step: HashMap<Uuid, StoredAnswers>,
     submitted: Option<StoredSubmission>,

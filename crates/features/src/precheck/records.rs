@@ -187,7 +187,8 @@ fn linked_records(step: &Step) -> Vec<(RecordKind, Uuid)> {
 }
 
 /// Removes deleted records from the steps that name them. Each entry of `deleted` is the id of a
-/// step, and the kind and the id of a record. The caller removes the stored links.
+/// step, and the kind and the id of a record. The calling function deletes the rows of
+/// `record_link`.
 pub(crate) fn forget_records(
     context: &mut Context<'_, '_>,
     deleted: &[(Uuid, RecordKind, Uuid)],

@@ -372,7 +372,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// The automatic order, group by group (rules: steps#order, 1).
+    /// The groups of step types in the automatic order of steps (rules: steps#order, 1).
     pub const GROUPS: [&[StepType]; 10] = [
         &[StepType::YourDetails],
         &[StepType::IdentityCheck],

@@ -50,7 +50,7 @@ pub(in crate::guest) fn deposit(
     })
 }
 
-/// Returns the translations that [`deposit`] may show.
+/// Returns the ids of the translations whose texts [`deposit`] may show.
 pub(in crate::guest) fn subtitles(step: &Step) -> impl Iterator<Item = Uuid> + use<> {
     let charges = &step.charges;
     let texts = match step.step_type.cost_kind() {

@@ -249,7 +249,7 @@ fn disposition(name: &str, is_shown: bool) -> String {
     )
 }
 
-/// Parses an address; `None` for a text that has not the form of an address of this service.
+/// Parses an address; `None` if the text does not have the form of an address of this service.
 fn parse_address((organization, file): &(String, String), query: &str) -> Option<FileAddress> {
     let uuid = |text: &str| format::is_uuid(text).then(|| text.parse().ok()).flatten();
     let parameter = |key: &str| {
