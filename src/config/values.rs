@@ -29,8 +29,9 @@ pub fn name(text: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// Checks that a text has one of the engine's formats, such as `country`. Returns the text, or an
-/// error with the description of the format.
+/// Checks that a text has the format `name`, which is a format of the engine such as `country`.
+/// Returns the text, or an error with the description of the format. If the engine has no such
+/// format, every text is accepted.
 fn check_format(text: &str, name: &str) -> Result<String, String> {
     let format = format::STATIC.iter().find(|format| format.name == name);
     match format {

@@ -478,8 +478,8 @@ async fn going_offline_archiving_or_deleting_ends_a_reconnect_timer(app: App) {
         .await;
     assert_eq!(house.after(DELAY).await, NOTHING);
     // The service treats a device that returns from the archive, or after its deletion, like a new
-    // device: its first state fires no event. A device that went offline again must stay online for
-    // the full delay again.
+    // device: its first state fires no event. If a device goes offline again before its event has
+    // fired, the delay begins anew when the device comes back.
     for id in [gone, put_away, deleted] {
         assert_eq!(house.put("device", id, house.device(true)).await, NO_EVENT);
     }

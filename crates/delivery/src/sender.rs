@@ -165,7 +165,7 @@ fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, String> {
     }
 }
 
-/// Returns whether a request failed because the address of its target is private.
+/// Returns whether a request failed because the IP address of its target is not permitted.
 #[must_use]
 pub fn is_private(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(

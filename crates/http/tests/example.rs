@@ -70,7 +70,7 @@ struct CreateNote {
 struct Note {
     /// The id, which the server assigns.
     id: Uuid,
-    /// The text.
+    /// The prefix of every note. The program registers it as an extension of the application state.
     text: String,
 }
 

@@ -414,8 +414,9 @@ pub fn claim(url: &str) -> Result<Claim> {
     }
 }
 
-/// Distributes the tables of a PostgreSQL database over the servers that Citus knows, after
-/// bringing its schema up to date. Returns the number of tables that this call distributed. Blocks.
+/// Brings the schema of a PostgreSQL database up to date, and distributes its tables over the
+/// servers that Citus knows. Returns the number of tables that this call distributed. Fails for a
+/// SQLite database. Blocks.
 pub fn distribute(url: &str, migrations: &Migrations, sharding: &Sharding) -> Result<usize> {
     match Location::of(url)? {
         Location::Postgres(url) => {

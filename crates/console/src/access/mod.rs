@@ -143,7 +143,8 @@ impl<T: Send + Sync + 'static> ListPage<T> {
     }
 }
 
-/// Returns the labels of permissions as one text.
+/// Returns the labels of permissions as one text, separated by commas. Without permissions, returns
+/// a built-in text.
 fn may(request: &ConsoleRequest, permissions: &[Permission]) -> String {
     let words = &request.texts.access;
     let all: Vec<&str> = permissions

@@ -22,7 +22,7 @@ pub const NEEDS: &[&str] = &[
     "createPortalManual",
     "setTranslationEntry",
 ];
-/// The path of the page, below the console.
+/// The path of the page that offers the ready-made set, relative to the path of the console.
 pub const PATH: &str = "/ready-set";
 
 /// A function that returns one text of the set in the language of its argument.

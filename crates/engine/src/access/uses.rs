@@ -21,7 +21,8 @@ const MAX_KEYS: usize = 65_536;
 const BATCH: usize = 200;
 
 store::statements! {
-    /// Stores the last use of an API key. Skips a row that another transaction has locked.
+    /// Stores the last use of an API key. Skips a row that has a later use, or that another
+    /// transaction has locked.
     STORE_USE = "update api_key set last_used_at = ?3 where organization_id = ?1 and id in
         (select id from api_key where organization_id = ?1 and id = ?2 and (last_used_at is null
         or last_used_at < ?3) for update skip locked)";

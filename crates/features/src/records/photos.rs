@@ -230,7 +230,8 @@ fn store_secret(tx: &mut Transaction<'_>, secret_bytes: Vec<u8>) -> Result<Vec<u
     secret(tx)?.ok_or_else(|| Error::internal("the secret for photo addresses is missing"))
 }
 
-/// Returns a signed URL for each photo of a review, in the order of the photos' keys.
+/// Returns a signed URL for each photo of a review, in the order of `keys`, the review's list of
+/// photo keys.
 pub(super) fn addresses(
     context: &Context<'_, '_>,
     review: Uuid,

@@ -17,7 +17,7 @@ use engine::pipeline::{Incoming, Receiving, Refusal, Sender};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnreadBody;
 
-/// The progress of reading a body.
+/// Whether a request body has been read to its end, and whether it was refused.
 #[derive(Clone)]
 pub(super) struct BodyProgress {
     is_over: Arc<AtomicBool>,

@@ -60,7 +60,8 @@ impl Selection {
         })
     }
 
-    /// Returns whether the selection contains an operation.
+    /// Returns whether the selection contains an operation. Its toolset must be selected. If the
+    /// selection is limited to reads, the operation must be a read.
     pub(super) fn has(&self, operation: &Operation) -> bool {
         let is_selected = self
             .toolsets
