@@ -120,7 +120,7 @@ fn pool(connector: Connector, max_idle: usize) -> Pool {
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)
         .http1_max_headers(MAX_HEADERS)
-        // Response bodies are not read, so a receiver may send only the first [`STREAM_WINDOW`] bytes
+        // Response bodies are not read, so a receiver may send only the first `STREAM_WINDOW` bytes
         // of a body.
         .http2_initial_stream_window_size(STREAM_WINDOW)
         .http2_initial_connection_window_size(CONNECTION_WINDOW)

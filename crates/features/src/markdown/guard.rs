@@ -656,7 +656,7 @@ fn address(rest: &str) -> Option<&str> {
     (is_plain && (is_link(inside) || engine::format::is_email(inside))).then(|| &rest[..=end])
 }
 
-/// Returns whether a text is an address: one of the [`SCHEMES`] in any case of letters, a colon,
+/// Returns whether a text is an address: one of the [`SCHEMES`] in upper or lower case, a colon,
 /// and more text.
 fn is_link(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, rest)| {

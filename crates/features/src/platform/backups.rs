@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::Location;
 
-/// The operation that reads the times of the last backup and of the last failure.
+/// The operation that reads the time of the last backup, and the time of the last attempt if that
+/// attempt failed.
 pub const GET_LAST_BACKUP: OperationName<LastBackup> = OperationName::new("getLastBackup");
 
 /// The end of the name of the JSON file with the times of backups. The name begins with that of the
