@@ -13,7 +13,7 @@ use crate::Share;
 use crate::error::{Error, Result};
 
 /// Maximum number of waiting items of one share; more items are refused. A share hardly ever has so
-/// many, because an item that waits too long fails and is removed.
+/// many, because the time that an item may wait is limited too.
 const WAITING: usize = 4_096;
 /// Minimum time that the queue charges to a share for one turn, even if the work of the turn took
 /// less.

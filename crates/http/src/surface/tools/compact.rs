@@ -112,7 +112,7 @@ impl CompactSchema {
         }
         if let Some(items) = schema.get("items") {
             let mut items = self.of(items);
-            // The list has a description, so the schema of its items needs none.
+            // The description of a list covers its items, so the schema of the items has none.
             items.remove("description");
             result.insert("items".into(), items.into());
         }
