@@ -51,8 +51,8 @@ pub fn date(request: &ConsoleRequest, day: Date) -> String {
     request.dates().full(day)
 }
 
-/// Formats a day that an operation's answer contains as text. A text that cannot be parsed is
-/// returned as it is.
+/// Formats a day for members. `day` is a date as text, from an operation's answer. A text that is
+/// not a date is returned unchanged.
 pub fn day(request: &ConsoleRequest, day: &str) -> String {
     day.parse()
         .map_or_else(|_| day.to_owned(), |day| date(request, day))

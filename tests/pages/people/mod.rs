@@ -234,7 +234,7 @@ pub fn field(page: &str, name: &str) -> String {
         .unwrap_or_else(|| panic!("no field {name}: {page}"))
 }
 
-/// Returns the values of all hidden fields with a name.
+/// Returns the values of all hidden fields whose name is `name`.
 pub fn fields(page: &str, name: &str) -> Vec<String> {
     let start = format!("name=\"{name}\" value=\"");
     page.split(&start)

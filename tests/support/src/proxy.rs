@@ -90,7 +90,8 @@ impl Drop for ShippedProxy {
 /// A text in a shipped configuration, and the text that replaces it.
 type Change = (&'static str, String);
 
-/// The ports of a proxy, the directory of its files, and the address of its node.
+/// The directory of a proxy's files, the address of the node behind the proxy, the two ports of the
+/// proxy, and whether its public port has TLS.
 struct ProxyFiles<'g> {
     directory: &'g Path,
     node: &'g str,

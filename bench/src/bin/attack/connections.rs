@@ -16,7 +16,7 @@ use crate::crowd::{crowd, grouped};
 use crate::neighbours;
 use crate::stage::Stage;
 
-/// Number of silent connections. The service accepts fewer.
+/// Number of silent connections that the attack tries to open. The service accepts fewer.
 const SILENT_CONNECTIONS: usize = 9_000;
 /// Number of client addresses. The connections are spread over them, so that no address exceeds the
 /// limit of connections for each address.

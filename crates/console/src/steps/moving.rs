@@ -182,7 +182,8 @@ mod tests {
     }
 
     proptest! {
-        /// The new positions produce the new order, for any earlier positions.
+        /// The positions that [`changes`] returns put the steps into the wanted order, whatever
+        /// positions the steps had before.
         #[test]
         fn new_positions_give_the_wanted_order(
             positions in prop::collection::vec(prop::option::of(0..60_u32), 1..12),

@@ -94,8 +94,8 @@ fn remove_unset_nulls_within(value: &mut Value, schema: &Value) {
     }
 }
 
-/// Returns the only branch of a schema that has a keyword. Returns the schema itself if no branch
-/// or several branches have it.
+/// Returns the branch of `schema` that contains `keyword`, if exactly one branch contains it.
+/// Otherwise returns `schema` itself.
 fn only_branch_with<'s>(schema: &'s Value, keyword: &str) -> &'s Value {
     let branches = ["anyOf", "oneOf"].map(|name| schema[name].as_array());
     let mut matching = branches

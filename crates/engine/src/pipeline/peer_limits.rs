@@ -16,8 +16,8 @@ const NETWORK_FACTOR: usize = 3;
 /// whose last request is oldest is removed.
 const MAX_NETWORKS: usize = 16_384;
 
-/// The requests within a rolling window, by network. Each entry has the time and the address of one
-/// request.
+/// A limit on the number of requests within a rolling window. `networks` has the requests in the
+/// window by network, each with its time and its address.
 pub struct PeerLimits {
     limit: usize,
     window: Duration,

@@ -88,8 +88,8 @@ fn message_name(event: &str) -> String {
     format!("{}Message", pascal(&event.replace('.', "_")))
 }
 
-/// Returns the name of the schema of a kind's records as the read operations return them, such as
-/// `TaskTemplateRecord`.
+/// Returns the name of the schema for records of a kind in the responses of the read operations,
+/// such as `TaskTemplateRecord`.
 fn record_name(kind: RecordKind) -> String {
     format!("{}Record", pascal(kind.as_ref()))
 }

@@ -79,7 +79,8 @@ impl JsonSchema for GuestFieldRules {
     }
 }
 
-/// The details of a guest on which a rule for asking or requiring a field can depend.
+/// The details of a guest that decide whether a step asks this guest for a field, and whether the
+/// field is required.
 #[derive(Debug, Clone, Copy)]
 pub struct GuestCategory<'g> {
     pub part: GuestPart,

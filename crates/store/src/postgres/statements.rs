@@ -32,7 +32,7 @@ pub(super) struct TypedText {
 }
 
 impl TypedText {
-    /// Pairs these values with the types of the statement's parameters.
+    /// Pairs each of these values with the type of the statement's parameter at the same position.
     pub(super) fn with<'v>(
         &self,
         values: &[&'v (dyn ToSql + Sync)],

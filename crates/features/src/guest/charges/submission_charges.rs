@@ -56,8 +56,8 @@ struct RequestedCharge {
 }
 
 /// Writes the charges of a submission, and cancels existing charges for choices that the guest has
-/// replaced. The calling function has already recorded the submission, so the list of guests'
-/// changes has the submission before the notices of its due charges.
+/// replaced. The calling function has already recorded the submission. So in the list of changes by
+/// guests, the submission precedes the notices that its charges are due.
 pub(in crate::guest) fn save_submission_charges(
     context: &mut Context<'_, '_>,
     stay: &Stay,

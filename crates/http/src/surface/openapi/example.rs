@@ -118,7 +118,8 @@ impl ExampleWriter<'_> {
     }
 }
 
-/// Returns the type of an example: the first type that is not null.
+/// Returns the JSON type of the example for a schema: the first type in `type` that is not `null`.
+/// A schema without `type` gets `object` if it has `properties` or `allOf`, and otherwise `null`.
 fn kind(schema: &Value) -> &str {
     let mut types = match &schema["type"] {
         Value::Array(types) => types.iter(),
