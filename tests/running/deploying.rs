@@ -155,8 +155,8 @@ async fn every_monitored_metric_exists_and_is_documented() {
     }
 }
 
-/// Code names a file of another folder by a relative path, such as `"../../data/icons.json"` in
-/// `include_str!`. Without that folder in its context, the image cannot be built.
+/// The code reads files of other folders by a relative path, such as `"../../data/icons.json"` in
+/// `include_str!`. The image cannot be built if its build context lacks one of these folders.
 #[test]
 fn build_context_of_the_image_has_every_folder_that_the_code_names() {
     let root = deploy().join("..");

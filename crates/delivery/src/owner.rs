@@ -17,8 +17,8 @@ pub type EventData = Result<Option<Box<RawValue>>>;
 /// Supplies the content of deliveries at the time they are sent.
 pub trait SubscriptionOwner: Send + Sync + 'static {
     /// Returns the current data of each of these deliveries of one subscription, in the order of
-    /// the deliveries. If this method fails or panics, the caller calls it again for each delivery
-    /// alone.
+    /// the deliveries. If this method fails or panics, the calling function repeats the call for
+    /// each delivery alone.
     fn current_data(
         &self,
         tx: &mut Transaction<'_>,

@@ -99,8 +99,8 @@ impl Tag {
 pub enum Fit {
     /// The version has exactly the requested tag.
     Exact,
-    /// The requested tag in canonical form, or one of its parents. The number is that of the steps
-    /// to the parent; 0 for the tag itself.
+    /// The version has the requested tag in canonical form, or a parent of that tag. The value is
+    /// the number of steps from the tag to the parent; 0 stands for the tag itself.
     Parent(usize),
     /// A version for the default region of the requested language, in the same script.
     DefaultRegion,

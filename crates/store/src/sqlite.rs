@@ -23,10 +23,8 @@ use crate::value::{BorrowedColumns, BorrowedRow, Columns, Row, Value};
 use crate::work_count::WorkCount;
 use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
-/// When the write-ahead log has this many pages (16 MiB), SQLite copies them to the database file.
-/// This checkpoint costs two more fsyncs, and writers wait for it. With SQLite's default of 1,000
-/// pages, a busy writer would do a checkpoint at every other commit and copy the same pages each
-/// time.
+/// Maximum number of operations in one batch, including failed ones. With a larger batch, the first
+/// operations of a batch would wait longer for their results, and few more fsyncs would be saved.
 const CHECKPOINT_PAGES: u32 = 4_000;
 /// Maximum number of operations in one batch, including failed ones. With a larger batch, the first
 /// callers of a batch would wait longer for their answers, and few more fsyncs would be saved.

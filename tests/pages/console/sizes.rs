@@ -199,8 +199,9 @@ async fn pages_of_a_large_organization_need_no_more_statements(app: App) {
     );
     assert!(few.len() > 40, "{few:?}");
     for (page_kind, statements) in &many {
-        // The list of the small organization may fit on one page. The test then compares a
-        // later page of the large organization with that page.
+        // In the small organization, the list may fit on one page. Then the small organization has
+        // no later page, and the test compares a later page of the large organization with the
+        // first page of the small organization.
         let of_few = few
             .get(page_kind)
             .or_else(|| few.get(&page_kind.replace("from", "")))

@@ -132,7 +132,8 @@ pub struct AnswerText {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// An answer as a value, for code of this process.
+/// An operation's answer as a Rust value that is not written as JSON. Code of this process gets the
+/// answer in this form.
 #[derive(Clone)]
 pub struct LocalValue {
     pub(crate) value: Arc<dyn AnswerValue>,

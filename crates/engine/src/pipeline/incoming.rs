@@ -44,7 +44,8 @@ const BYTES_PER_BODY: u64 = 32 << 10;
 /// The number of unfinished bodies that even the smallest budget allows.
 const MIN_BODIES: u64 = 64;
 
-/// The bytes of request bodies in memory, and the number of unfinished request bodies, by sender.
+/// The memory budget of request bodies: the limits, and their use by each sender. The limits apply
+/// to the bytes of bodies in memory and to the number of unfinished bodies.
 pub struct Incoming {
     limit: u64,
     max_bodies: u64,

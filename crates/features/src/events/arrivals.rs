@@ -17,7 +17,7 @@ store::statements! {
         on conflict do nothing";
 }
 
-/// Returns those of `ids` whose reviews arrived before.
+/// Returns the ids in `ids` of reviews that are already recorded as arrived.
 pub(crate) fn arrived_reviews(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,

@@ -193,7 +193,9 @@ fn birth_dates(stay_step: &StepOfStay) -> Vec<Date> {
     }
 }
 
-/// Returns the flags of the last report in which another system described its progress with a step.
+/// Returns the flags that follow from the last report of another system on a step: one for each
+/// check that raised a flag, one for a failed background check, and one for each message of the
+/// report.
 pub(super) fn reported_flags(step: &Step, report: Option<&ProgressReport>) -> Vec<StoredFlag> {
     let Some(report) = report else {
         return Vec::new();

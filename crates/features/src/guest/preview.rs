@@ -244,8 +244,10 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Checks the permissions for a preview. A reservation's page needs `view_reservations`. Unsaved
-/// settings need the permission to save them, because a preview shows them to anyone with its link.
+/// Checks the caller's permissions for a preview. Every preview needs `view_properties`. A preview
+/// of a reservation's page also needs `view_reservations`. A preview with unsaved settings also
+/// needs `modify_properties`, which saving them needs, because the preview shows them to anyone
+/// with its link.
 fn may_preview(body: &Value, access: &Access) -> Result<()> {
     access.require(Permission::ViewProperties)?;
     let is_sent = |draft| {

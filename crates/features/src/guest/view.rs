@@ -220,8 +220,9 @@ pub struct PrecheckinView {
     pub steps: Vec<StepView>,
 }
 
-/// Returns the language for a guest: the requested language, or without one the language of the
-/// reservation. Returns English if there is neither, or if the value is not a language.
+/// Returns the language in which a guest reads: the requested language, or else the language of the
+/// reservation's guest. Returns English if both are missing, or if the chosen text is not a
+/// language tag.
 #[must_use]
 pub fn language_of(requested: Option<&str>, guest: &Guest) -> String {
     requested

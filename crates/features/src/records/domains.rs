@@ -204,8 +204,8 @@ impl HostTally {
         is_new
     }
 
-    /// Returns an error if the organization would have too many hosts after the given custom URL
-    /// gets this host.
+    /// Returns an error if the organization would have too many hosts when the custom URL `id` has
+    /// the host `host` instead of its current host.
     pub(crate) fn check_limit_with(&self, id: Uuid, host: &str) -> Option<HostError> {
         if self.uses.contains_key(host) {
             return None;

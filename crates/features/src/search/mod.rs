@@ -202,7 +202,8 @@ fn search(context: &mut Context<'_, '_>, input: Search) -> Result<Vec<FoundRow>>
     Ok(best.into_sorted().into_iter().map(FoundRow::from).collect())
 }
 
-/// Compares the query with the steps' nicknames and with the titles that guests see.
+/// Adds the steps that match the query to `best`. Compares the query with the nickname of each step
+/// and with its title in English.
 fn offer_steps(
     context: &mut Context<'_, '_>,
     coverage: &Coverage,

@@ -483,7 +483,7 @@ impl Texts {
         self.0.get(&id?).map(|(_, version)| version.text.clone())
     }
 
-    /// Returns the language of a translation's text, if it has any.
+    /// Returns the language of a translation's text; `None` if the translation has no text.
     pub(crate) fn language_of(&self, id: Uuid) -> Option<&str> {
         self.0.get(&id).map(|(language, _)| language.as_str())
     }
