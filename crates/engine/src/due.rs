@@ -37,8 +37,8 @@ pub trait DueWork: 'static {
         Duration::ZERO
     }
 
-    /// Returns an organization that has work whose stored time is `until` or earlier. Does not
-    /// return an organization in `except`.
+    /// Returns an organization that has a piece of work whose time in the database is `until` or
+    /// earlier. Skips the organizations in `except`.
     fn find(tx: &mut Transaction<'_>, until: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>>;
 
     /// Does the organization's work whose stored time is `until` or earlier, up to the limit of one

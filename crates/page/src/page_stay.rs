@@ -196,8 +196,8 @@ impl PageStay {
     }
 
     /// Returns the next step that the guest can save and must still complete. The search starts
-    /// after the step `behind` and ends before it. After the last step, it continues with the first
-    /// step. If `behind` is `None`, the search starts with the first step. Steps for which only
+    /// after the step `behind`, continues from the last step to the first, and ends before
+    /// `behind`. If `behind` is `None`, the search covers all steps in order. Steps for which only
     /// another system must act are skipped.
     #[must_use]
     pub fn next(&self, behind: Option<Uuid>) -> Option<&StepView> {

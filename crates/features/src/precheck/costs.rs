@@ -171,7 +171,8 @@ impl PaymentAccounts<'_> {
     }
 }
 
-/// Returns the choices of a step, waivers first.
+/// Returns the choices that a deposit step offers to the guest, in this order: the damage waivers,
+/// the deposit, and neither of them.
 fn choices(
     step: &Step,
     accounts: &PaymentAccounts<'_>,

@@ -8,7 +8,8 @@ pub(super) const ACCEPTED_FILE_TYPES: &str = "a JPEG, PNG, WebP, HEIC or PDF fil
 /// beginning of the file and names the file's format.
 const HEIC: [&[u8]; 6] = [b"heic", b"heix", b"heim", b"heis", b"heif", b"mif1"];
 
-/// Returns the media type of an accepted file; `None` for any other file.
+/// Returns the media type of a file that begins with the bytes `head`. Returns `None` if files of
+/// this type are not accepted.
 pub(super) fn detect_media_type(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
