@@ -41,8 +41,9 @@ pub trait DueWork: 'static {
     /// earlier. Skips the organizations in `except`.
     fn find(tx: &mut Transaction<'_>, until: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>>;
 
-    /// Does the organization's work whose stored time is `until` or earlier, up to the limit of one
-    /// transaction. Returns the number of completed pieces, and the wake signals to send.
+    /// Does the organization's pieces of work whose time in the database is `until` or earlier, up
+    /// to the limit of one transaction. Returns the number of completed pieces, and the wake
+    /// signals to send.
     fn perform(
         tx: &mut Transaction<'_>,
         service: &Service,

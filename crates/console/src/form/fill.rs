@@ -344,9 +344,9 @@ pub fn subject(specs: &[FieldSpec], row: &str, fields: &ConsoleFields) -> String
     text(about.as_ref())
 }
 
-/// Returns the rows of a list of rules, each with its number and the text of its field
-/// [`RULE_NAME_FIELD`]: the name of the thing that the rule applies to, such as a guest field. The
-/// text may be empty.
+/// Returns, for each row of a list of rules, the row's number and the name of the thing that the
+/// rule applies to, such as a guest field. The name is the value of the field [`RULE_NAME_FIELD`].
+/// It may be empty.
 pub fn subjects(specs: &[FieldSpec], name: &str, fields: &ConsoleFields) -> Vec<(usize, String)> {
     objects(specs, name, fields)
         .into_iter()

@@ -62,7 +62,7 @@ pub fn choice(language: &str, value: &str) -> String {
 }
 
 /// Returns the description of a category of rules from the label table. Returns `None` if the table
-/// has no description. The calling function then uses the description in the schema.
+/// has no description. The form then shows the description in the schema.
 pub fn rule(language: &str, category: &str) -> Option<&'static str> {
     values::label(language, category).and_then(|label| label.hint)
 }

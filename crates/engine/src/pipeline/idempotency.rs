@@ -129,8 +129,9 @@ impl IdempotencyKey {
             .fold(0, |number, byte| number << 8 | i64::from(*byte))
     }
 
-    /// Returns the response to replay. Returns 422 if the key was already used for another request,
-    /// and 409 if another node is processing the request with this key.
+    /// Returns the recorded response of an earlier request with this key, to replay it; `None` if
+    /// there is none. Returns 422 if the key was already used for another request, and 409 if
+    /// another node is processing the request with this key.
     pub(super) fn recorded(
         &self,
         tx: &mut Transaction<'_>,

@@ -19,8 +19,8 @@ pub(crate) type DeletedLink = (Uuid, RecordKind, Uuid);
 /// A type of configuration, such as steps, that links to records. When records are deleted, the
 /// service removes the links to these records.
 pub(crate) struct LinkSources {
-    /// The value of the column `record_link.from_kind` in links that this type of configuration,
-    /// such as a step, has to records.
+    /// The value of the column `record_link.from_kind` in the links from configuration of this
+    /// type, such as steps, to records.
     pub from_kind: &'static str,
     /// Removes the ids of the deleted records from the documents that contain them, such as steps.
     pub remove_links: fn(&mut Context<'_, '_>, &[DeletedLink]) -> Result<()>,

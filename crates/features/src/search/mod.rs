@@ -54,7 +54,7 @@ store::statements! {
     STEPS = "select id, nickname, (select t.text from translation_entry t
             where t.organization_id = ?1 and t.translation_id = s.title_id and t.language = ?2)
         from precheck_step s where organization_id = ?1 and nickname is not null";
-    /// Selects the manuals.
+    /// Selects the manuals that have a nickname.
     MANUALS = "select id, nickname from manual where organization_id = ?1 and nickname is not null";
     /// Selects the categories, each with its title in the language `?2`. The title is null if it
     /// has no text in this language.

@@ -88,8 +88,8 @@ pub(super) struct ProgressLimits {
     /// The timeout while a connection waits for a slot, while a response of the same organization
     /// waits for space in the outbound buffer, and during shutdown.
     pub short: Duration,
-    /// The buffer of the responses that wait to be sent. It knows whether one of the situations of
-    /// `short` applies to a response.
+    /// The buffer of the responses that wait to be sent. It decides for each response whether the
+    /// timeout `short` or `usual` applies.
     pub outbound: Arc<OutboundBuffer>,
 }
 

@@ -13,7 +13,11 @@ use crate::format::Contextual;
 pub(super) enum PathStep {
     /// A field.
     Key(String),
-    /// Every item of a list.
+    /// Cuts the lists at a path to `length` items.
+    ///
+    /// The calling function passes a `length` that is one more than the maximum in the schema. The
+    /// validator then still reports the list as too long, and checks only a limited number of
+    /// items.
     Each,
 }
 
