@@ -63,7 +63,7 @@ store::statements! {
             for update skip locked)
         delete from webhook_subscription
             where organization_id = ?1 and id in (select id from bare)";
-    /// Pending deliveries that are due later than `?1`, the latest due time first.
+    /// Selects the pending deliveries that are due later than `?1`, the latest due time first.
     LATE = "select organization_id, id from webhook_delivery where status = 'pending'
         and next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";

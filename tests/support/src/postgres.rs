@@ -48,7 +48,7 @@ pub fn migrated_database() -> Option<String> {
     fresh_database_with(&format!("template {}", template.as_ref()?))
 }
 
-/// Creates a database whose encoding is not UTF-8.
+/// Creates a database with this encoding, such as `LATIN1`.
 pub fn fresh_database_of(encoding: &str) -> Option<String> {
     fresh_database_with(&format!(
         "encoding '{encoding}' lc_collate 'C' lc_ctype 'C' template template0"

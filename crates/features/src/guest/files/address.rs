@@ -138,7 +138,7 @@ pub(in crate::guest) fn routes(service: &Arc<Service>) -> Router {
         .with_state(service.clone())
 }
 
-/// The parameters of the path. An error if they are not UTF-8.
+/// The parameters of the path, or an error if they are not UTF-8.
 type GuestFilePath = Result<Path<(String, String)>, PathRejection>;
 
 async fn file(
