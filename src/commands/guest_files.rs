@@ -137,7 +137,8 @@ fn copy_file(source: &Path, target: &Path, previous: Option<&Path>) -> Result<bo
     }
 }
 
-/// Fetches all files of a bucket into a directory of a backup.
+/// Fetches all files of a bucket into a directory of a backup. A file that the backup `previous`
+/// contains is linked from there instead. Returns the number of files.
 async fn fetch_all(
     files: &Files,
     directory: &Path,

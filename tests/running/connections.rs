@@ -344,8 +344,8 @@ async fn an_unread_stream_ends_and_other_streams_continue() {
     }
     let mut healthy = ask(&mut send, "/healthz", "").await;
     assert_eq!(healthy.data().await.unwrap().unwrap(), "ok\n");
-    // The response to `/healthz` ends after these bytes without an error, although other streams of
-    // its connection were stuck and cancelled.
+    // The body of the response to `/healthz` ends after `ok` without an error, although other
+    // streams of its connection were stuck and cancelled.
     assert!(
         healthy
             .data()

@@ -254,7 +254,7 @@ async fn is_traced(database_url: &str) {
     );
 
     // A request without `traceparent` begins a trace whose id is the request's id. The second
-    // request belongs to the trace `unsampled`, which the caller does not sample.
+    // request belongs to the trace `unsampled`, which the client does not sample.
     let read = api.get("/portals").await;
     let own = read.body["meta"]["requestId"]
         .as_str()

@@ -67,7 +67,8 @@ pub fn of_country(country: &str) -> &'static str {
         .map_or("USD", |(code, _)| code)
 }
 
-/// Returns the number of decimal digits of a currency. The code must be in capitals.
+/// Returns the number of decimal digits of a currency; `None` for an unknown code. The code must be
+/// in capitals.
 fn find(code: &str) -> Option<u8> {
     let is_in = |codes: &str| codes.split_ascii_whitespace().any(|entry| entry == code);
     if is_in(TWO_DIGITS) {

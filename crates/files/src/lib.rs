@@ -78,7 +78,8 @@ pub struct ObjectWriter {
     writer: Option<BufWriter>,
 }
 
-/// An object that is being read.
+/// The content of the object, in pieces. A piece is read when the code that uses the stream asks
+/// for it.
 pub struct ObjectReader {
     /// Size of the object in bytes.
     pub size: u64,

@@ -86,7 +86,7 @@ pub trait AnswerValue: Send + Sync {
     /// Converts the value to a JSON value.
     fn json(&self) -> serde_json::Result<Value>;
 
-    /// Returns the value as `Any`, which a caller can downcast to the concrete type.
+    /// Returns the value as `Any`, so that code which knows the concrete type can downcast it.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
