@@ -24,8 +24,8 @@ pub fn operation(service: &Service, id: &str) -> Option<&'static Operation> {
         .filter(|operation| operation.surface == Surface::Public)
 }
 
-/// Calls an operation with this caller. `arguments` has the parameters of the path, the query and
-/// the body. The messages of a refusal are in `language`.
+/// Calls an operation as `caller`. `arguments` has the parameters of the path, the query and the
+/// body. `key` is the idempotency key. The messages of a refusal are in `language`.
 pub async fn call(
     service: &Arc<Service>,
     caller: Arc<Identified>,

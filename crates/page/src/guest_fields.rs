@@ -98,7 +98,8 @@ impl<'n> RequestedFields<'n> {
     }
 }
 
-/// Returns the names of the fields that the host requires of each guest, such as `email`.
+/// Returns the names of the fields that the step requires, such as `email`. A rule of the step can
+/// require a field of some guests only.
 #[must_use]
 pub fn required(step: &StepView) -> &[String] {
     step.required_fields.as_deref().unwrap_or_default()

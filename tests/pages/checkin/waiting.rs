@@ -26,7 +26,7 @@ pub async fn state(house: &House<'_>, step: Uuid) -> String {
     view["state"].as_str().unwrap().to_owned()
 }
 
-/// Returns the submission of the house's stay as staff read it.
+/// Returns the submission of the house's stay as the API shows it to staff.
 pub async fn read(house: &House<'_>) -> Value {
     let path = format!("/reservations/{}/precheckin", house.stay);
     house.api.get(&path).await.data()

@@ -378,7 +378,7 @@ struct IncomingBody {
     has_returned_chunk: bool,
 }
 
-/// The reason why reading a body stopped.
+/// The reason why the service stopped reading a body before its end.
 #[derive(Debug)]
 enum Stopped {
     Late,

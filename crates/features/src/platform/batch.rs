@@ -317,8 +317,8 @@ impl SyncBatch {
             .map_or(Moment(now), |before| before.created_at);
         let updated_at = self.changed_at(kind, before.as_ref());
         let after = RecordState::new((kind, id), data, origin, created_at, updated_at);
-        // If the request has an issue, the batch is not written. The code then only collects the
-        // other issues.
+        // If a record has an issue, the batch is not written. So the events of further records are
+        // not needed, and the code only looks for further issues.
         if self.issues.is_empty() && issues.is_empty() {
             self.collect_events(now, (kind, id), before.as_ref(), &after, fires)?;
         }

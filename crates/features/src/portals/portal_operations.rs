@@ -455,7 +455,7 @@ enum SentText<'f> {
 
 /// A change of one of the portal's texts.
 struct TextFieldChange {
-    /// The name of the field in a request.
+    /// The name of the field that contains the new text in a request.
     field: &'static str,
     /// The new English text; `None` if the request unlinks the translation.
     text: Option<String>,

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::records::RecordKind;
 
 store::statements! {
-    /// Selects the ids and names of all records of a kind.
+    /// Selects the id and the name of each record of a kind.
     ALL = "select id, doc ->> 'name' from record where organization_id = ?1 and kind = ?2";
 }
 

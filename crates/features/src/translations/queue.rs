@@ -70,7 +70,7 @@ store::statements! {
         and translation_id = ?2 and language = ?3
         and next_attempt_at <= ?4 and (leased_until is null or leased_until <= ?4)
         returning ticket, attempts";
-    /// Ends every lease.
+    /// Ends every lease on a translation job.
     RELEASE_ALL = "update translation_job set leased_until = null where leased_until is not null";
     /// Selects the earliest due time of the jobs that are not due yet.
     NEXT = "select next_attempt_at from translation_job

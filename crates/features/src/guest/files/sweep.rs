@@ -34,7 +34,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// Maximum time between two checks of whether a file's retention is over. Frequent checks are
 /// needed, because the dates of the stay may change.
 const MAX_CHECK_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
-/// Number of rows or keys that one transaction processes.
+/// Number of rows of files, or of storage keys in the queue, that one transaction processes.
 const BATCH_SIZE: usize = 100;
 /// Maximum number of batches in one sweep. The limit keeps other writes from waiting for long.
 const MAX_BATCHES: usize = 100;
