@@ -449,7 +449,8 @@ fn count_in(length: Duration, per_second: u32) -> anyhow::Result<usize> {
     )?)
 }
 
-/// Returns the processor time per item, in microseconds.
+/// Returns the processor time per item in microseconds. `after` and `before` are the processor
+/// times at the end and at the start, and `times` has one entry for each item.
 fn processor_time_per_item(
     after: Duration,
     before: Duration,

@@ -341,7 +341,10 @@ impl<'h> World<'h> {
         }
     }
 
-    /// Checks that the guest view agrees with the model.
+    /// Checks that the answers of the guest's view are those that this test saved, that the guest's
+    /// view and the staff's view name the same open steps, and that the guest can save every open
+    /// or incomplete step. Also checks the entry page, and the number of submissions among the
+    /// guest's changes.
     async fn check(&self) {
         let view = self.view().await;
         let read = self
