@@ -42,7 +42,7 @@ pub fn token_with(prefix: &str, organization: Uuid, secret: &str) -> String {
 }
 
 /// Returns the organization whose id a token with this prefix contains. Returns `None` for a token
-/// made by [`token`].
+/// made by [`token`], which contains no such id.
 #[must_use]
 pub fn organization_of(prefix: &str, token: &str) -> Option<Uuid> {
     let rest = token.strip_prefix(prefix)?;

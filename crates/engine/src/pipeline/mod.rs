@@ -256,7 +256,7 @@ pub async fn handle(
     }
 }
 
-/// The call of a request, and the result of its stages.
+/// The call of a request, the quota and the caller of the request, and the result of its stages.
 struct FinishedCall {
     call: Arc<Call>,
     facts: RequestInfo,

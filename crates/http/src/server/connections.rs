@@ -590,7 +590,8 @@ impl Drop for IncompleteBody {
     }
 }
 
-/// Limits for discarding the rest of a request before its connection is closed.
+/// Limits for discarding the rest of a request before its connection is closed: a number of bytes,
+/// and a deadline.
 struct DiscardLimits {
     remaining: usize,
     deadline: Pin<Box<Sleep>>,
