@@ -9,7 +9,7 @@ use super::phase::{Phase, phase};
 use super::stay::Stay;
 use crate::records::ReservationStatus;
 
-/// The dates and times of a stay in a flat.
+/// The status, the dates and the times of a stay, and the time zone of its flat.
 pub(super) struct StayHours {
     status: ReservationStatus,
     check_in: Date,

@@ -38,7 +38,7 @@ fn mark(question: &EditedQuestion) -> String {
 }
 
 impl OpenedQuestions {
-    /// Records the key and the hash of each question with which a form is opened.
+    /// Records the key and the hash of each stored question that the form shows when it is opened.
     pub fn of(stored: &[EditedQuestion]) -> Self {
         Self(
             stored
