@@ -3,8 +3,8 @@
 //!
 //! Each folder of `texts/` has the texts of one language. The files with the same name in all
 //! folders make one table, and must have the same texts; otherwise the build fails. A text is a
-//! template with placeholders in braces, filled by [`fill`], or a [`Plural`]. Callers format dates,
-//! times, amounts and sizes in the language before they fill them into a template.
+//! template with placeholders in braces, filled by [`fill`], or a [`Plural`]. Before code fills a
+//! template, it formats dates, times, amounts and sizes in the template's language.
 //!
 //! This crate depends on no other crate.
 

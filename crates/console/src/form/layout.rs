@@ -101,7 +101,8 @@ impl Layout {
             .map(|(_, names)| *names)
     }
 
-    /// Returns the fields of the form that creates a resource.
+    /// Returns the fields of the form that creates a resource: first the required fields that
+    /// `create` does not name, then the fields that `create` names.
     pub fn of_new<'s>(&self, specs: &'s [FieldSpec]) -> Vec<&'s FieldSpec> {
         let asked = self
             .create

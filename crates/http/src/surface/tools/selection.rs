@@ -21,7 +21,8 @@ pub(super) fn resource(uri: &Uri) -> Resource {
     }
 }
 
-/// The tools that can be called at a URL.
+/// The tools that can be called at a URL: all tools or only some groups of tools, with or without
+/// the tools that write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Selection {
     reads_only: bool,
