@@ -778,7 +778,8 @@ async fn reasons(org: &Org<'_>) -> Vec<Option<String>> {
     rows.iter().map(|row| row.get(0).unwrap()).collect()
 }
 
-/// Converts the name of a reason into an item of the result of [`reasons`].
+/// Converts the name of a reason into an item of the result of [`reasons`]. `None` stands for an
+/// active subscription.
 fn reason(name: impl Into<Option<&'static str>>) -> Option<String> {
     name.into().map(str::to_owned)
 }

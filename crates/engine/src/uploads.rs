@@ -150,8 +150,8 @@ const fn has_free_upload(of_caller: usize, of_organization: usize, all: usize) -
     of_caller < MAX_UPLOADS_OF_CALLER && of_organization < MAX_UPLOADS.saturating_sub(all)
 }
 
-/// Returns whether the file system has space for one more file if every upload in progress grows to
-/// the size limit.
+/// Returns whether the file system has space for one more file, beside the reserved space, if every
+/// upload in progress grows to the size limit.
 fn has_space(space: Space, reserve: Option<u64>, in_progress: usize, most: u64) -> bool {
     let files = u64::try_from(in_progress)
         .unwrap_or(u64::MAX)

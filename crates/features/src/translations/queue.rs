@@ -156,7 +156,8 @@ pub(super) enum JobOutcome {
     Retry,
 }
 
-/// Queues a text for translation into these languages. The new jobs are due immediately.
+/// Queues a text for translation into these languages. The new jobs are due immediately. With
+/// `replaces_hand_written`, a translation also replaces a version that was written by hand.
 pub(super) fn enqueue(
     context: &mut Context<'_, '_>,
     id: Uuid,
