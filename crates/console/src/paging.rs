@@ -32,8 +32,8 @@ impl Paging {
             .unwrap_or(0)
     }
 
-    /// Returns the page of a list that the query asks for. `total` is the number of rows in the
-    /// list. The links repeat the other query parameters.
+    /// Returns the page that the query asks for, of a list with `total` rows. The links repeat the
+    /// other query parameters.
     pub fn of(request: &ConsoleRequest, path: &str, total: usize) -> Self {
         Self::at(Self::offset(request), total, |from| {
             let from = from.to_string();

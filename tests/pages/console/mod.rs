@@ -203,7 +203,7 @@ impl Form {
     }
 }
 
-/// Returns an attribute of a tag.
+/// Returns the value of the attribute `name` of an HTML tag.
 fn attribute(tag: &str, name: &str) -> Option<String> {
     let start = format!(" {name}=\"");
     let tag = format!(" {tag}");
