@@ -50,7 +50,8 @@ impl Weighter<Box<str>, Arc<CachedPage>> for ByBytes {
 }
 
 impl PageCache {
-    /// Creates an empty cache. `processors` sets the number of its shards.
+    /// Creates an empty cache for a machine with this number of processors. The number of the
+    /// cache's shards depends on it.
     #[must_use]
     pub fn with_processors(processors: usize) -> Self {
         Self(sharded(EXPECTED_PAGES, CACHE_BYTES, ByBytes, processors))

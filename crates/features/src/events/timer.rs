@@ -36,7 +36,7 @@ store::statements! {
     ARM = "insert into device_timer (organization_id, device_id, online_since) values (?1, ?2, ?3)
         on conflict (organization_id, device_id)
             do update set online_since = excluded.online_since";
-    /// Ends devices' timers.
+    /// Deletes the timers of the given devices.
     DISARM = "delete from device_timer where organization_id = ?1 and device_id = any(?2)";
     /// Selects the organization that has the device whose timer started first, if that timer
     /// started at `?1` or earlier. A timer starts when its device comes back online. Skips the

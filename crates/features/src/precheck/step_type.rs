@@ -240,7 +240,8 @@ impl StepType {
         }
     }
 
-    /// Returns the group of the type in the automatic order (rules: steps#order).
+    /// Returns the number of the group that the type belongs to in the automatic order of steps
+    /// (rules: steps#order).
     #[must_use]
     pub const fn order_group(self) -> u8 {
         self.definition().order

@@ -112,7 +112,8 @@ impl GuestFile {
         })
     }
 
-    /// Returns the type of document that the guest stated.
+    /// Returns the type of document that the guest stated for the file; `None` if the guest stated
+    /// none.
     pub(crate) fn document_type(&self) -> Option<&str> {
         self.document.document_type.as_deref()
     }
