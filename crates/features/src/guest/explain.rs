@@ -472,7 +472,7 @@ fn languages(
     languages.into_iter().cloned().collect()
 }
 
-/// Returns the reason that an explanation gives for a result of the visibility rules.
+/// Converts a result of the visibility rules to the reason that an explanation contains.
 fn visibility_reason(visibility: &Visibility) -> Reason {
     let facts = match visibility {
         Visibility::Visible | Visibility::OutOfSeason => None,

@@ -73,7 +73,8 @@ enum ConnectionState {
     Broken,
 }
 
-/// A point between two statements of the work. The work can be rolled back to this point.
+/// A point between two statements of the work. Later deferred statements can be dropped, and the
+/// transaction can be rolled back to this point.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     exchanges: u64,
