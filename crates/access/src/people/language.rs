@@ -29,7 +29,8 @@ pub fn language(service: &Service, headers: &HeaderMap) -> &'static str {
         .unwrap_or(format::ENGLISH)
 }
 
-/// Stores the chosen language in the browser. An unsupported language is ignored.
+/// Adds a cookie to the response that stores the language `tag` in the browser. Adds no cookie for
+/// an unsupported language.
 #[must_use]
 pub fn with_language(response: Response, service: &Service, tag: &str) -> Response {
     let cookie =

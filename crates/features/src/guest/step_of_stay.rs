@@ -113,7 +113,8 @@ impl StepOfStay {
         )
     }
 
-    /// Returns whether the saved answers contain a choice between a deposit and a waiver.
+    /// Returns whether the saved answers contain a choice of the guest: the deposit, a waiver, or
+    /// neither.
     pub(super) fn has_chosen_deposit(&self) -> bool {
         self.answers()
             .is_some_and(|answers| precheck::deposit_choice(answers).is_some())
