@@ -115,7 +115,8 @@ impl Cookie {
     }
 }
 
-/// Returns the header that stores a cookie for this many seconds.
+/// Returns the header that stores a cookie for this many seconds; `None` if the name or the value
+/// contains a character that no header can have.
 fn set_cookie(service: &Service, name: &str, value: &str, seconds: u64) -> Option<HeaderValue> {
     let secure = if is_secure(service) { "; Secure" } else { "" };
     HeaderValue::from_str(&format!(

@@ -193,7 +193,8 @@ fn add_member(
     make_link(context, id, member, changes, (true, has_every_permission))
 }
 
-/// Makes a sign-in link for a member and writes the audit entry of the invitation.
+/// Makes a sign-in link for a member and writes the audit entry of the invitation. `is_new` and
+/// `has_every_permission` become fields of the result.
 fn make_link(
     context: &mut Context<'_, '_>,
     id: Uuid,

@@ -202,7 +202,7 @@ impl Push {
     }
 }
 
-/// Returns the pause after this many failures of a push.
+/// Returns the pause before the next attempt of a push that has failed this many times.
 fn pause(failures: i64) -> SignedDuration {
     let doublings = u32::try_from((failures - 1).clamp(0, MAX_ATTEMPTS)).unwrap_or_default();
     FIRST_PAUSE * 2_i32.pow(doublings)
