@@ -418,7 +418,8 @@ fn count(list: &Value) -> u64 {
 }
 
 /// Returns the address of the screen that changes the assignments of the resource `target`. `to`
-/// names the tab of the screen, such as `tags`.
+/// names the tab of the screen, such as `tags`. Returns `None` if the resource has no such screen,
+/// or if the member may not see assignments.
 fn assignments(request: &ConsoleRequest, target: &TargetView, to: &str) -> Option<String> {
     let word = match target.kind.as_str() {
         "portal" => "portals",

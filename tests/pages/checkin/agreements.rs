@@ -323,7 +323,8 @@ async fn a_date_in_an_agreement_is_no_change_for_a_reader_of_another_language(ap
         .put_record("reservation", house.stay, reservation(Some(house.flat)))
         .await;
     is_as_accepted(of_translation, true).await;
-    // A new wording of the agreement also invalidates the acceptance.
+    // A new wording of the translation invalidates the acceptance in the step that links it. The
+    // other step has its own text, so its acceptance stays valid.
     let path = format!("/translations/{text}/entries/en");
     let other = json!({ "text": "You leave on {{stay.checkOut}}." });
     house.api.ok(Method::PUT, &path, Some(other)).await;
