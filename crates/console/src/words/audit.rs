@@ -141,7 +141,8 @@ fn sentence(words: &ConsoleAuditWords, operation: &str, is_new: bool) -> Option<
     })
 }
 
-/// Returns the text for a way in which a member signed in, such as by a link.
+/// Returns the text for the way in which a member signed in, such as by a link; `None` for an
+/// unknown way.
 pub fn entrance(words: &ConsoleAuditWords, by: &str) -> Option<&'static str> {
     match by {
         "link" => Some(words.by_link),
