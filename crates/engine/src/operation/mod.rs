@@ -217,9 +217,9 @@ type ProviderWork =
 pub struct Findings {
     /// Issues that do not depend on stored data. The request is refused before stored data is read.
     pub sent: Vec<Issue>,
-    /// Issues of sent fields whose values may be valid together with stored fields. The pipeline
-    /// reports these issues only if there are other issues. Otherwise the operation applies the
-    /// same rules to the merged state of stored and sent fields, after its earlier checks.
+    /// Issues of sent fields that the values of stored fields may resolve. The pipeline reports
+    /// these issues only if there are other issues. Otherwise the operation merges the sent fields
+    /// into the stored fields, and applies the same rules to the result after its earlier checks.
     pub merged: Vec<Issue>,
 }
 

@@ -48,8 +48,8 @@ impl RecordVersion {
         }
     }
 
-    /// Returns whether this version is older than another. A number and a timestamp are not
-    /// comparable, so neither is older.
+    /// Returns whether this version is older than `other`. A number and a timestamp are not
+    /// comparable, so neither is older than the other.
     fn is_before(self, other: Self) -> bool {
         match (self, other) {
             (Self::Number(own), Self::Number(other)) => own < other,
