@@ -196,9 +196,9 @@ impl Bench {
         Server::vestibule_with(&self.binary, &self.scratch, &flags.collect::<Vec<_>>())
     }
 
-    /// Measures deliveries per second, and compares them with a bare loop of the same HTTP client
-    /// that posts the same bytes. Also measures the processor time per delivery, of sender and
-    /// receiver together.
+    /// Measures deliveries per second, and compares this rate with that of a bare loop, which posts
+    /// the same bytes with the same HTTP client. Also measures the processor time per delivery, of
+    /// sender and receiver together.
     async fn throughput(
         &self,
         identity: &Identity,

@@ -246,7 +246,7 @@ pub(super) fn operations() -> Vec<Operation> {
 
 /// Checks the caller's permissions for a preview. Every preview needs `view_properties`. A preview
 /// of a reservation's page also needs `view_reservations`. A preview with unsaved settings also
-/// needs `modify_properties`, which saving them needs, because the preview shows them to anyone
+/// needs `modify_properties`, the permission to save them, because the preview shows them to anyone
 /// with its link.
 fn may_preview(body: &Value, access: &Access) -> Result<()> {
     access.require(Permission::ViewProperties)?;

@@ -344,8 +344,8 @@ impl StepType {
         self.definition().review
     }
 
-    /// Returns whether a step of this type can flag a submission, so that it waits for staff review
-    /// (rules: steps#review).
+    /// Returns whether a step of this type can flag a submission, so that the submission waits for
+    /// staff review (rules: steps#review).
     #[must_use]
     pub const fn is_reviewable(self) -> bool {
         match self.review_rule() {
