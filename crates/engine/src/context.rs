@@ -418,8 +418,8 @@ impl<'c, 't> Context<'c, 't> {
         Ok(self.system.tx.execute_deferred(statement, params)?)
     }
 
-    /// Runs an insert for each of these rows and returns the number of affected rows. The
-    /// organization is `?1` of each row.
+    /// Runs an insert for each of these rows and returns the number of affected rows. In the
+    /// statement, `?1` is the organization, and the values of a row follow.
     pub fn execute_many<const N: usize>(
         &mut self,
         statement: &'static Statement,

@@ -108,7 +108,7 @@ async fn search_results_link_to_their_screens(app: App) {
             .await
             .contains("Nothing was found")
     );
-    // Groups and tags have no screen of their own.
+    // Groups and tags have no screen of their own, so the search shows their names without a link.
     for (kind, name) in [("property_group", "Seaside"), ("tag", "Balcony")] {
         house.org.record(kind, json!({ "name": name })).await;
         let html = page(&browser, &format!("/console/search?query={name}")).await;
