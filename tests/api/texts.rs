@@ -317,8 +317,8 @@ async fn an_english_category_title_stays_unique(app: App) {
         street,
         "nothing is saved"
     );
-    // The rule that no two categories have the same English title applies to entries in English of
-    // any region.
+    // Two categories cannot have the same English title. This rule applies to entries in English of
+    // any region, such as `en-GB`.
     assert_eq!(
         write(&api, &street["titleId"], "en-GB", "Arrival")
             .await

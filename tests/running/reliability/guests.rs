@@ -287,8 +287,8 @@ async fn repeated_kills_report_each_submission_charge_and_cart_once(database_url
         server = start(&database_url);
         scene.platform.base.lock().unwrap().clone_from(&server.base);
         kills += 1;
-        // If the task of a guest has panicked, the unwrap fails the test. Otherwise the outer loop
-        // would never end, because such a guest does not increase `acted`.
+        // If the task of a guest has panicked, this `unwrap` fails the test. Without it, the outer
+        // loop would never end, because such a guest does not increase `acted`.
         while let Some(guest) = guests.try_join_next() {
             guest.unwrap();
         }

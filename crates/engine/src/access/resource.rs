@@ -30,8 +30,8 @@ impl Resource {
         }
     }
 
-    /// Returns whether a token for this resource is also valid for `other`: for the same resource,
-    /// or for a resource whose path is below the path of this resource.
+    /// Returns whether a token for this resource is also valid for `other`. It is valid if `other`
+    /// is the same resource, or if the path of `other` is below the path of this resource.
     #[must_use]
     pub const fn includes(self, other: Self) -> bool {
         match self {

@@ -16,7 +16,7 @@ use crate::guest;
 use crate::records::RecordKind;
 
 store::statements! {
-    /// For each of these reservations, the token in its guest link.
+    /// Selects the token in the guest link of each of these reservations.
     STAY_TOKENS = "select r.id, l.token from record r
         join guest_link l on l.organization_id = r.organization_id and l.reservation_id = r.id
         where r.organization_id = ?1 and r.kind = ?2 and r.id = any(?3)";

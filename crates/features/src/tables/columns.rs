@@ -30,7 +30,7 @@ pub(super) enum CellType {
     Boolean,
     Date,
     Timestamp,
-    /// One of these texts. They are the values that the JSON Schema of the field permits.
+    /// One of these texts. The JSON Schema of the field permits only these values.
     Choice(Vec<String>),
     /// The id of a record of this kind.
     Reference(RecordKind),
@@ -336,7 +336,7 @@ fn matched_column(fields: &[ColumnField], header: &str) -> Result<Column, String
     }
 }
 
-/// Returns an error for each column whose field an earlier column also fills.
+/// Returns an error for each column that fills the same field as an earlier column.
 fn duplicates(headers: &[String], columns: &[Column]) -> Vec<HeaderError> {
     let mut errors = Vec::new();
     for (index, column) in columns.iter().enumerate() {
