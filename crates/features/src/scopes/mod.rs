@@ -120,8 +120,8 @@ pub(crate) struct TargetSource {
     pub kind: TargetKind,
     /// Returns the names of the targets of this kind that have the given ids.
     pub names: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<ScopeNames>,
-    /// Returns the first of the given ids that belongs to no target of this kind in the
-    /// organization.
+    /// Returns the first of these ids for which the organization has no target of this kind; `None`
+    /// if it has a target for every id.
     pub first_missing: fn(&mut Context<'_, '_>, Vec<Uuid>) -> Result<Option<Uuid>>,
 }
 
