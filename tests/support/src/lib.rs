@@ -624,8 +624,8 @@ impl Org<'_> {
         self.app.api(token["token"].as_str().unwrap())
     }
 
-    /// Creates a member who has every permission but access to only these properties. Returns a
-    /// client with an access token of this member.
+    /// Creates a member who has every permission and whose access is limited to these properties.
+    /// Returns a client with an access token of this member.
     pub async fn limited(&self, properties: &[Uuid]) -> Api {
         let member = new_id();
         self.member(member, Some(properties), Permission::VARIANTS, true)

@@ -398,8 +398,8 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
 struct AssignmentExtras {
     status: u16,
     problems: Vec<String>,
-    /// Whether the page shows a question instead of saving at once: whether the member really wants
-    /// to assign or unassign all results of the search.
+    /// Whether the page asks the member for a confirmation instead of saving at once, because the
+    /// member assigns or unassigns all results of a search.
     is_question: bool,
 }
 
