@@ -132,7 +132,8 @@ impl AssignTarget {
         }
     }
 
-    /// Returns the field of the REST interface with the ids of targets of this kind.
+    /// Returns the name of the REST interface's field that contains the ids of targets of this
+    /// kind.
     const fn field(self) -> &'static str {
         match self {
             Self::Property => "propertyIds",

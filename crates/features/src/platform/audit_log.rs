@@ -22,7 +22,7 @@ store::statements! {
     /// A page of the audit entries about one object, the target.
     OF_TARGET = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and target_id = ?2 and id < ?3 order by id desc limit ?4";
-    /// A page of the audit entries whose actor is one credential or member.
+    /// Selects a page of the audit entries whose actor is the credential or member `?2`.
     OF_ACTOR = "select id, occurred_at, actor_id, actor_name, doc from audit_log
         where organization_id = ?1 and actor_id = ?2 and id < ?3 order by id desc limit ?4";
     /// A page of the audit entries about one target by one actor. The statement forces SQLite to

@@ -25,7 +25,8 @@ const MAX_TIME: Duration = Duration::from_millis(5);
 const SWEEP_LOCK: i64 = 0x0065_7261_7365;
 
 store::statements! {
-    /// The organization that was erased first, among those that still have a row.
+    /// Selects the organization that was erased first, among the erased organizations that still
+    /// have a row.
     ERASED = "select id from organization where erased_at is not null order by erased_at, id
         limit 1";
     /// Deletes the row of an erased organization, if the three tables in this statement have no

@@ -178,8 +178,8 @@ fn add(context: &mut Context<'_, '_>, input: AddFile) -> Result<FileView> {
     Ok(file.view())
 }
 
-/// Returns the limits for a file. The organization's own limit takes precedence over that of the
-/// service.
+/// Returns the upload limits for the caller's organization. The organization's own limit on the
+/// bytes of its files takes precedence over that of the service.
 fn limits(context: &Context<'_, '_>) -> Result<UploadLimits> {
     let of_service = *context.extension::<UploadLimits>()?;
     let own = context.organization.settings.upload_limit_bytes;
