@@ -30,7 +30,7 @@ const CREATIONS: usize = 100;
 
 const PORTAL_MANUALS: &str = "/api/v1/portal-manuals";
 
-/// The cost of one request at each of the [`SIZES`], in milliseconds.
+/// A request, what its response contains, and its cost in milliseconds at each of the [`SIZES`].
 pub struct Curve {
     what: String,
     returned: String,

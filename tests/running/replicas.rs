@@ -285,7 +285,7 @@ async fn a_silent_replica_is_bypassed() {
 }
 
 /// The node stops using a replica that responds too slowly. Even before the node stops using it, no
-/// caller waits until the only connection to the replica is free.
+/// request waits until the only connection to the replica is free.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_slow_replica_is_bypassed() {
     let Some(pair) = ReplicaPair::start_with(&["--database-connections", "2"]).await else {

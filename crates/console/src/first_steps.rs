@@ -78,7 +78,8 @@ async fn is_previewed(request: &ConsoleRequest) -> bool {
     })
 }
 
-/// Returns a line of the checklist. Returns `None` if the list operation of the step fails.
+/// Returns a line of the checklist. Returns `None` if the operation that lists the task's
+/// resources, such as `listPortals`, does not exist or fails.
 async fn line(
     request: &ConsoleRequest,
     (list, _, label): &FirstStepTask,

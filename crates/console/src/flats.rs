@@ -161,8 +161,9 @@ pub async fn by_name(
     Ok(Err(flats))
 }
 
-/// Returns the address of the list at `path`, filtered by this flat. It has the other query
-/// parameters of the request, except the position in the list.
+/// Returns the address of the list at `path`, filtered by this flat. It keeps the other query
+/// parameters of the request, except the position in the list (`from`) and the confirmation of a
+/// completed action (`done`).
 fn of_flat(request: &ConsoleRequest, path: &str, id: Uuid, name: &str) -> String {
     let id = id.to_string();
     let others = request

@@ -66,8 +66,8 @@ where
             let connection = connecting.await.map_err(Into::<BoxError>::into)?;
             let mut extensions = Extensions::new();
             connection.connected().get_extras(&mut extensions);
-            // If the connector does not report the receiver's IP address for a connection, the
-            // connection is refused as well.
+            // The connection is also refused if the connector does not report the receiver's IP
+            // address for it, because that address cannot be checked.
             let is_allowed = extensions
                 .get::<HttpInfo>()
                 .is_some_and(|info| targets.allows(info.remote_addr().ip()));

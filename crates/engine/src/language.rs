@@ -126,9 +126,9 @@ impl Fit {
         !matches!(self, Self::English(_) | Self::Other)
     }
 
-    /// Returns the rank of this fit among the fits to one language. A lower rank is a better fit.
-    /// [`Fit::Sibling`] stores the rank of a version among the fits to the related language, and
-    /// [`Fit::English`] stores its rank among the fits to `en`.
+    /// Returns the rank of a fit to one language. A lower rank is a better fit. [`Fit::Sibling`]
+    /// stores the rank of a Bokmål version for a request of Bokmål, although the reader requests
+    /// Nynorsk. [`Fit::English`] stores the rank of an English version for a request of `en`.
     const fn rank(self) -> usize {
         match self {
             Self::Exact => 0,
@@ -181,7 +181,8 @@ impl RequestedLanguage {
             return None;
         }
         let is_version = |language: &LanguageIdentifier| *language == version.canonical;
-        // A tag means the same with and without its likely subtags: `zh-TW` is `zh-Hant`.
+        // Two tags with the same likely subtags mean the same: `zh-TW` and `zh-Hant` both stand for
+        // `zh-Hant-TW`.
         let is_likely =
             |language: &LanguageIdentifier| Tag::of(language.clone()).likely == version.likely;
         let rank = self

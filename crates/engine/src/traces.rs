@@ -103,8 +103,9 @@ pub fn delivery(id: Uuid, organization: Uuid, trace: Option<&str>) -> Span {
     span
 }
 
-/// Puts a span into the trace of a `traceparent`, or else into a new trace with this id. If traces
-/// are disabled, the function `traceparent` is not called.
+/// Puts a span into the trace that the function `traceparent` returns. If it returns none or an
+/// invalid one, puts the span into a new trace whose id is `id`. If traces are disabled, does not
+/// call `traceparent`.
 fn set_parent<'a>(span: &Span, traceparent: impl FnOnce() -> Option<&'a str>, id: Uuid) {
     if span.is_disabled() {
         return;

@@ -54,7 +54,9 @@ fn digit(c: char) -> Option<char> {
     if !is_digit(point) {
         return None;
     }
-    // Unicode encodes the decimal digits of a script as ten consecutive characters, from 0 to 9.
+    // Unicode encodes the decimal digits of a script as ten consecutive characters, from 0 to 9,
+    // and several such tens may follow each other. So the number of digits directly before a
+    // character, modulo 10, is its value.
     let before = (1..50)
         .take_while(|distance| point.checked_sub(*distance).is_some_and(is_digit))
         .count();

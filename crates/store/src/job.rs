@@ -151,7 +151,7 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
     let is_done = matches!(outcome, Ok(Ok(_))) && !is_dry_run;
     let answer: CommitCallback = Box::new(move |committed| {
         let outcome = outcome.map(|outcome| committed.map_err(E::from).and(outcome));
-        // If the caller no longer waits, the result is dropped.
+        // If the function that queued the operation no longer waits, the result is dropped.
         drop(sender.send(outcome));
     });
     if is_done {

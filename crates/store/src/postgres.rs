@@ -255,9 +255,9 @@ impl Postgres {
         tokio::spawn(async move {
             let inner = &postgres.0;
             let permit = inner.permits.clone().acquire_owned().await;
-            // The count must fall before a write is removed from the queue. While the count is at
-            // its maximum, a caller that has added a write starts no task, and relies on one of the
-            // counted tasks to run that write.
+            // `waiting_tasks` must fall before a write is removed from the queue. While it is at
+            // its maximum, a function that adds a write to the queue starts no task, and relies on
+            // one of the counted tasks to run that write.
             inner.waiting_tasks.fetch_sub(1, Ordering::SeqCst);
             let (Ok(permit), Some(turn)) = (permit, inner.writes.pop_if_brief(Duration::MAX))
             else {

@@ -469,8 +469,8 @@ fn overwrite(connection: &Connection) {
         connection.pragma_update(None, "user_version", version.wrapping_add(1))
     });
     if let Err(error) = overwritten {
-        // Even if the disk did not confirm the empty commit, it has replaced the failed batch in
-        // the write-ahead log. So the failure only causes a log line.
+        // Even if the disk did not confirm the empty commit, the empty commit has replaced the
+        // failed batch in the write-ahead log. So the failure only causes a log line.
         tracing::debug!(
             %error,
             "the empty commit that overwrites a failed batch was not confirmed"

@@ -119,8 +119,8 @@ async fn a_disabled_subscription_says_so_and_offers_a_new_subscription(app: App)
     let before = page(&browser, &path).await;
     let ping = Form::of(&before, "/ping");
     let failed = Form::of(&before, "/failed").with("since", "2026-11-01T00:00");
-    // A subscription is disabled when its member loses the permission that its event requires. It
-    // stays disabled when the member gets the permission back.
+    // A subscription is disabled when the member who created it loses the permission that its event
+    // requires. It stays disabled when the member gets the permission back.
     let others: Vec<Permission> = Permission::VARIANTS
         .iter()
         .copied()

@@ -16,8 +16,8 @@ use super::{Client, Process, assert_intact, sqlite_in};
 struct SmallDisk(TempDir);
 
 impl SmallDisk {
-    /// Mounts the file system. Returns `None` if this process may not mount; the test is then
-    /// skipped.
+    /// Mounts a file system of 32 MiB in a temporary directory. Returns `None` if this process may
+    /// not mount; the test is then skipped.
     fn mount() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let mounted = Command::new("mount")

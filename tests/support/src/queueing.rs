@@ -13,7 +13,7 @@ use super::waiting::{WAIT_LIMIT, in_time};
 /// write may enter the queue too late for the commit.
 pub const ATTEMPTS: usize = 20;
 
-/// Starts a write that is alone in its commit and lasts until the caller drops the returned sender.
+/// Starts a write that is alone in its commit and lasts until the test drops the returned sender.
 /// Later writes queue behind it.
 pub async fn hold(store: &Store, share: Share) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     let ((begun, has_begun), (open, gate)) = (channel(), channel::<()>());

@@ -235,8 +235,8 @@ fn draw<'v>(
 ) -> FormFieldsView<'v> {
     FormFieldsView {
         request,
-        // Every caller has already checked that the operation exists, so the fallback is never
-        // used.
+        // Every calling function has already checked that the operation exists, so the fallback is
+        // never used.
         operation: operation_calls::operation(&request.service, resource.update)
             .unwrap_or(&request.service.app.operations[0]),
         layout: resource.layout,

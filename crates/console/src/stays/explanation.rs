@@ -104,8 +104,8 @@ fn sentence(
     filled(reason, text, language)
 }
 
-/// Returns a sentence that proposes the change of a setting after which guests would see a hidden
-/// item. `days` is a text with the dates of the stay.
+/// Returns a sentence that proposes how to change the setting that hides an item from guests, so
+/// that they see it. `days` is a text with the dates of the stay.
 fn change_to_show(
     reason: &DecidingReason,
     language: SentenceLanguage,

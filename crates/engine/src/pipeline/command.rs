@@ -67,8 +67,9 @@ pub(super) async fn command(
         .map_err(Error::internal)?
 }
 
-/// Prepares the command in its organization. Reserves the idempotency key, so that other processes
-/// refuse requests with the same key.
+/// Runs the first transaction of a command: locks the organization, checks the command and builds
+/// the request to the other service. Reserves the idempotency key, so that other processes refuse
+/// requests with the same key.
 fn begin(
     write: &Write,
     tx: &mut Transaction<'_>,

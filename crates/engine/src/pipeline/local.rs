@@ -12,7 +12,7 @@ use super::{FinishedCall, Requester, Service, Success, SuccessBody, finish, retr
 use crate::error::{Error, Result};
 use crate::operation::{Operation, Pagination};
 
-/// The result of a call by code of this process.
+/// The result of an operation that code of this process, such as a page, has called.
 pub struct LocalOutcome {
     pub answer: Result<LocalAnswer>,
     /// Seconds to wait before a retry. `None` for a success, and if a retry needs no wait.

@@ -97,8 +97,9 @@ fn planned_status(
     }
 }
 
-/// Decides the outcome for an event that the fetched calendar contains. `known` is the event's
-/// stored state; `None` for a new event.
+/// Decides the outcome for an event that the fetched calendar contains. `ambiguous` is the feed's
+/// setting for unclear events. `known` is the event's stored state; `None` for a new event.
+/// `current` is the event's reservation; `None` if there is none.
 pub(super) fn plan_present(
     event: &FeedEvent,
     ambiguous: Ambiguous,
@@ -133,8 +134,9 @@ pub(super) fn plan_present(
     }
 }
 
-/// Decides the outcome for an event that the calendar contains with unchanged content, or that the
-/// parser skipped.
+/// Returns the outcome for an event with unchanged content, or for an event that the parser
+/// skipped: the reservation stays as it is. If earlier fetches did not contain the event, their
+/// count (`missed`) is reset to 0.
 pub(super) fn plan_unchanged(known: &StoredEvent) -> EventOutcome {
     EventOutcome {
         stored_event: (known.missed > 0 && !known.is_gone).then(|| StoredEvent {

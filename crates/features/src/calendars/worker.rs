@@ -1,7 +1,8 @@
 //! The worker that fetches feeds in the background and on request, and applies their events.
 //!
 //! Only the node with the lease on a feed's row fetches the feed. The worker fetches and parses the
-//! file outside of any transaction. Then one transaction applies all changes of the feed, or none.
+//! calendar file outside of any transaction. Then one transaction applies all changes of the feed,
+//! or none.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock, Weak};

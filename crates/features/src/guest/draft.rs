@@ -90,9 +90,9 @@ impl DraftText {
         }
     }
 
-    /// Changes `link`, the id of the translation that a resource shows, as the draft's field asks.
-    /// A text sets the link to `id`, null removes the link, and a field that was not sent changes
-    /// nothing.
+    /// Changes `link`, the id of the translation that a resource shows, by this field of the draft.
+    /// A text sets `link` to `id`, null sets it to `None`, and a field that was not sent leaves it
+    /// unchanged.
     fn link(&self, link: &mut Option<Uuid>, id: Uuid) {
         match self {
             Self::Absent => {}

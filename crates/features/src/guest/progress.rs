@@ -127,7 +127,8 @@ impl ProgressReport {
         }
     }
 
-    /// Returns whether the guest failed the identity check again after the retake.
+    /// Returns whether the guest failed the identity check again, after the service had asked the
+    /// guest to repeat it.
     pub(super) fn has_reached_retake_limit(&self) -> bool {
         self.raised.iter().any(|check| check == RETAKE_LIMIT)
     }

@@ -33,8 +33,8 @@ pub(crate) fn visible_ids(
         .collect())
 }
 
-/// Returns the manuals in `ids` that the caller may change: those whose assignments are all
-/// writable for the caller.
+/// Returns those of `ids` that belong to manuals which the caller may change. A limited caller may
+/// change a manual if every target that it is assigned to is writable for the caller.
 pub(super) fn writable_ids(context: &mut Context<'_, '_>, ids: &[Uuid]) -> Result<HashSet<Uuid>> {
     if !context.property_scope().is_limited() {
         return Ok(ids.iter().copied().collect());

@@ -582,7 +582,8 @@ fn html_block(body: &str, lines: &[&str], is_in_paragraph: bool) -> Option<usize
     Some(end.unwrap_or(lines.len()))
 }
 
-/// Returns whether a line is a horizontal rule: three or more of the same character.
+/// Returns whether a line is a horizontal rule: three or more `*`, `-` or `_`, all the same, with
+/// or without spaces between them.
 fn is_break(body: &str) -> bool {
     let characters: String = body.split_whitespace().collect();
     characters.len() > 2

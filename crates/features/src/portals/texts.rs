@@ -13,8 +13,8 @@ use super::portal_operations::{find, put};
 use crate::scopes::Coverage;
 use crate::translations::{MAX_TEXT_LENGTH, SourceTable, TextChange, TextForm, TextRules};
 
-/// The texts of portals. Each text belongs to one portal, whose operations write the text and link
-/// its translation.
+/// The rules for the texts of portals. Each of these texts belongs to one portal. The operations on
+/// portals write the text, and store the id of its translation in the portal.
 pub(crate) struct PortalCopy;
 
 /// The callouts of brandings.

@@ -132,8 +132,8 @@ const UNAVAILABLE: &str = "verification_unavailable";
 /// The consequence of a provider's report for the identity check of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentityVerdict {
-    /// The report names no identity check, or the policy ignores each check that it names. The
-    /// step gets the status that the provider reported.
+    /// The report names no identity check, or only checks that the policy ignores. The step gets
+    /// the status that the provider reported.
     Passed,
     /// The step is complete, but the submission is flagged. The value has the names of the identity
     /// checks that cause the flag.

@@ -393,8 +393,8 @@ fn unknown_route(app: &App, request: &HttpRequest) -> Response {
     )
 }
 
-/// Returns 404 for a method that a path does not accept. If it is the path of an operation, the
-/// message lists the accepted methods.
+/// Returns 404 for a method that a path does not accept. If an operation has this path, the message
+/// lists the methods that the path accepts.
 async fn wrong_method(app: &App, request: HttpRequest) -> Response {
     if methods(app, request.uri().path()).is_empty() {
         method_not_found(request).await

@@ -2,10 +2,10 @@
 //! transactions, each write would only wait until the write before it releases the organization's
 //! lock.
 //!
-//! Each write runs in a savepoint, so a failed write is rolled back alone. No caller gets a result
-//! before the commit. If the transaction has not ended at the earliest deadline of its writes, it
-//! is rolled back. A write whose time limit is longer than that of ordinary work has a transaction
-//! to itself.
+//! Each write runs in a savepoint, so a failed write is rolled back alone. No function that queued
+//! a write gets its result before the commit. If the transaction has not ended at the earliest
+//! deadline of its writes, it is rolled back. A write whose time limit is longer than that of
+//! ordinary work has a transaction to itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,8 +103,8 @@ impl WriteTurn<'_> {
         self.queue?.follow(self.share, took)
     }
 
-    /// Returns the first write whose caller has not timed out: `first`, or else a write queued
-    /// behind it.
+    /// Returns the first write whose result is still awaited: `first`, or else a write queued
+    /// behind it. Drops the writes before it, whose calling functions have timed out.
     fn first_awaited(self, first: QueuedWrite) -> Option<QueuedWrite> {
         let mut next = Some(first);
         while let Some(write) = next.take_if(|write| write.progress.is_abandoned()) {

@@ -1,4 +1,4 @@
-//! Reads from replicas, for callers that can tell whether the data is current enough.
+//! Reads from replicas, for functions that can tell whether the data is current enough.
 //!
 //! A replica that is unreachable, silent or slow is skipped for a while, so that it does not delay
 //! reads. No read waits for a free connection to a replica.

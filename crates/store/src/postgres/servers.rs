@@ -119,7 +119,8 @@ fn split_hosts(host: &Host) -> Vec<Host> {
     }
 }
 
-/// Copies the user and the settings of a configuration, without the hosts.
+/// Returns a configuration with the user, the password, the database and the other settings of
+/// `config`, but without its hosts.
 fn without_hosts(config: &Config) -> Config {
     let mut bare = Config::new();
     config.get_user().map(|user| bare.user(user));

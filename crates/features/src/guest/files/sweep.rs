@@ -65,7 +65,7 @@ store::statements! {
     /// Queues a folder of the storage, so that all files in it are deleted.
     QUEUE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2)
         on conflict do nothing";
-    /// Selects files whose next retention check is after `?1`, the latest first. The caller passes
+    /// Selects files whose next retention check is after `?1`, the latest first. The sweep passes
     /// the latest time that a correct clock could have written, so a later time was written while
     /// the clock was ahead.
     LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc
@@ -84,8 +84,9 @@ store::statements! {
     /// erased.
     KEYS_WITH_ROW = "select f.key from guest_file f join organization o on o.id = f.organization_id
         where f.key = any(?1) and o.erased_at is null";
-    /// Claims a duty that is due, and sets the time at which it is next due. Also claims a duty
-    /// whose stored due time is after the new one, because a clock that was ahead set that time.
+    /// Claims a duty, which is periodic work that one node does for all nodes, if the duty is due.
+    /// Sets the time at which it is next due. Also claims a duty whose stored due time is later
+    /// than this new time, because only a clock that was ahead can have set it.
     TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and (due_at <= ?2 or due_at > ?3)";
     /// Claims a duty (periodic work that one node does for all) that has no row yet, and sets the
     /// time at which the duty is next due.

@@ -26,7 +26,8 @@ pub(super) struct CreatingTool {
 }
 
 /// Returns the compact schema of a tool's arguments. The schema permits null only if `takes_null`
-/// is true: for such a tool, a null differs from a missing field.
+/// is true: for such a tool, a null differs from a missing field. If `creating_tool` is given, the
+/// schema refers to that tool for the fields of `data` that it describes.
 pub(super) fn arguments(
     schema: &Value,
     takes_null: bool,
