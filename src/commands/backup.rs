@@ -84,7 +84,7 @@ async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
 #[derive(Debug, Clone)]
 struct SetPlan {
     database_url: String,
-    /// The files of guests, if there is a storage for them.
+    /// The storage of the files that guests uploaded; `None` if the service has no file storage.
     uploads: Option<GuestFiles>,
     sets: PathBuf,
     /// Number of backup sets that stay in the directory: the newest ones. With `None`, all sets

@@ -62,7 +62,8 @@ fn links(prose: &str) -> impl Iterator<Item = &str> {
         .filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
 
-/// Returns whether a path exists. `*` in the path matches any name.
+/// Returns whether a path exists. For a path with `*`, returns whether the folder that contains the
+/// first name with `*` exists.
 fn exists(path: &Path) -> bool {
     let text = path.to_string_lossy();
     match text.split_once('*') {

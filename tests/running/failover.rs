@@ -149,9 +149,9 @@ async fn connections_that_die_under_load_are_replaced() {
     }
 }
 
-/// The network drops everything, including new connections. Callers get a 503 in time, and no
-/// thread waits forever. The service recovers on new connections, although the old connections stay
-/// dead.
+/// The network drops everything, including new connections. Clients get a 503 within the time limit
+/// of a response, and no thread waits forever. The service recovers on new connections, although
+/// the old connections stay dead.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_network_gives_503_until_it_recovers() {
     let Some((middle_box, node, api)) = behind_proxy().await else {

@@ -301,8 +301,8 @@ async fn a_limited_caller_assigns_a_shared_portal_to_their_flats(app: App) {
         .await
         .error(404);
 
-    // The caller adds and removes properties that the caller can access. A replacement does not
-    // remove the properties that the caller cannot access.
+    // The limited caller may add and remove the properties in its access. If it replaces the list
+    // of properties, the properties outside of its access stay assigned.
     assert_eq!(
         arrays(
             write("/add", &shared, json!({ "propertyIds": [loose] }))

@@ -32,8 +32,8 @@ const DAY: &str = "1985-03-27";
 /// The field that contains the id of a damage waiver.
 const WAIVER: &str = "damageWaiverId";
 
-/// Returns the names of the organization's damage waivers, by the id of the waiver. Returns none if
-/// no answer refers to a waiver.
+/// Returns the names of the organization's damage waivers, by the id of the waiver. Returns an
+/// empty map if no answer refers to a waiver, or if the member may not list the waivers.
 pub async fn waivers<'a>(
     request: &ConsoleRequest,
     mut answers: impl Iterator<Item = &'a Value>,

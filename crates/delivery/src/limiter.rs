@@ -269,8 +269,8 @@ impl Limiter {
         free.min(permits.free_permits())
     }
 
-    /// Records that more deliveries of a subscription wait for permits, so that `until_free`
-    /// returns when one of these permits is free.
+    /// Records that more deliveries of a subscription wait for permits. `until_free` then returns
+    /// when a permit of the subscription's most limited groups is free.
     pub(super) fn want(&self, subscription: Uuid) {
         let mut permits = self.permits();
         let free = permits.free_permits();

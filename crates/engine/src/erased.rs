@@ -36,6 +36,6 @@ store::statements! {
     API_KEYS = crate::some_of!("api_key", "organization_id, created_at, id");
     /// Removes audit entries.
     AUDIT_LOG = crate::some_of!("audit_log", "organization_id, id");
-    /// Removes recorded answers of idempotency keys.
+    /// Removes idempotency keys with the responses that were recorded for them.
     IDEMPOTENCY_RECORDS = crate::some_of!("idempotency_record", "organization_id, credential, key");
 }

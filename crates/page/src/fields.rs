@@ -207,8 +207,8 @@ impl<'v> FieldValues<'v> {
         }
     }
 
-    /// Builds the fields of the guest who booked. `booked` has the values of the reservation. The
-    /// form shows them until the guest has saved values.
+    /// Builds the fields of the guest who booked. `booked` returns the value that the reservation
+    /// has for a field. The form shows these values until the guest has saved values.
     pub fn details(
         &self,
         step: &'v StepView,

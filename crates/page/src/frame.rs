@@ -17,8 +17,8 @@ use vestibule_http::browser::hash;
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../templates/page.css").replace('\n', ""));
 
-/// The script of every page that cannot upload files; pages that can have [`FILES_SCRIPT`]. Every
-/// page also works without the script.
+/// The script of pages without a form that uploads files. The other pages have [`FILES_SCRIPT`]
+/// instead. Every page also works without a script.
 const SCRIPT: &str = include_str!("../templates/page.js");
 
 /// The script of pages with a form that uploads files. It contains additional code, which scales

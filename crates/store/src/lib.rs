@@ -93,7 +93,7 @@ impl Migrations {
     ///
     /// # Panics
     ///
-    /// If a name does not have that form.
+    /// If the name of a migration does not have the form `V7__deliveries`.
     #[must_use]
     pub fn runner(listed: &[(&str, &str)]) -> refinery_core::Runner {
         let unapplied = |&(name, sql): &(&str, &str)| {

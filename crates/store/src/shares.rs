@@ -21,7 +21,7 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Allows each share `limit` connections at once.
+    /// Creates the counter of connections. Each share may use `limit` connections at once.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,

@@ -524,7 +524,8 @@ fn run<T: Send + 'static, E: WorkError>(
     sender: JobAnswer<T, E>,
 ) -> OperationResult {
     let is_in_time = |_: &mut Transaction<'_>| {
-        // After this deadline the caller has got a timeout, so the operation must not be committed.
+        // After this deadline, the function that queued the operation has got a timeout error. So
+        // the operation must not be committed.
         if Instant::now() < until {
             Ok(())
         } else {

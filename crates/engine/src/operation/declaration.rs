@@ -435,8 +435,8 @@ where
     }))
 }
 
-/// Converts a validated input to its type. The schema comes from the type, so this fails only for a
-/// number beyond the type's range.
+/// Converts a validated input to its type. The schema comes from the type, so the conversion fails
+/// only for a number beyond the type's range.
 fn typed<I: DeserializeOwned>(input: Value) -> Result<I> {
     serde_json::from_value(input).map_err(|error| Error::invalid(&[], error.to_string()))
 }

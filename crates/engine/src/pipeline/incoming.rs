@@ -132,7 +132,7 @@ struct ReservedPart {
 enum Part {
     /// A part of the memory budget: this number of bytes of a chunk.
     Bytes(u64),
-    /// A count of one towards the maximum number of unfinished request bodies.
+    /// One unfinished request body. It counts towards the maximum number of unfinished bodies.
     Body,
 }
 

@@ -162,8 +162,8 @@ struct Success {
 
 impl Success {
     /// Creates a success from the answer of an operation. If code of this process has called the
-    /// operation, keeps an answer that is a value as that value. In all other cases, writes the
-    /// answer as JSON text.
+    /// operation and the answer is a value, the success contains that value. Otherwise it contains
+    /// the answer as JSON text.
     fn of(operation: &Operation, answer: Answer, head: &Head) -> Result<Self> {
         if let Some(value) = head.local(&answer) {
             return Ok(Self::value(operation.status, value));
@@ -551,8 +551,8 @@ async fn finish_read(call: &Call, read: ReadOutcome) -> Result<Success> {
 /// An identified caller: of an organization, or the platform.
 pub(crate) enum Caller {
     Organization(Arc<Identified>),
-    /// The platform. The organization is the one in the path, which is not looked up yet; `None` if
-    /// the path has none.
+    /// The platform, and the id of the organization in the path of the request. `None` if the path
+    /// names no organization. The organization is not looked up yet.
     Platform(Access, Option<Uuid>),
 }
 

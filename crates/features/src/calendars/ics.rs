@@ -219,7 +219,8 @@ fn remove_duplicate_uids(content: &mut FeedContent) {
     content.events = unique;
 }
 
-/// Returns the texts of an event's iCalendar property, joined into one text.
+/// Returns the texts of an event's iCalendar property, joined by commas and cut to
+/// [`MAX_TEXT_CHARS`].
 fn text_of(component: &ICalendarComponent, property: &ICalendarProperty) -> String {
     let values = component
         .property(property)

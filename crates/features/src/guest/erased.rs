@@ -9,7 +9,7 @@ store::statements! {
     ANSWERS = some_of!("precheck_answer", "organization_id, reservation_id, step_id");
     /// Deletes texts of agreements that guests accepted.
     TEXTS = some_of!("accepted_text", "organization_id, sha256");
-    /// Deletes progress of steps that other systems carry out.
+    /// Deletes the reports of other systems about the progress of steps.
     PROGRESS = some_of!("step_progress", "organization_id, reservation_id, step_id");
     /// Deletes a batch of an organization's pre-check-in submissions.
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");

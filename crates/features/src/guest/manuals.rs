@@ -133,7 +133,8 @@ pub(super) struct FlatManuals {
 /// The manuals that are assigned to a flat, in one language. All stays in the flat share them.
 #[derive(Serialize)]
 pub(super) struct ManualGroups {
-    /// Headings in the order that the portal sets. The last entry is for manuals without a heading.
+    /// The organization's categories as headings, in the order in which guests see them. The last
+    /// entry is for manuals without a category.
     headings: Vec<Heading>,
     /// Manuals in the order of their creation.
     manuals: Vec<TranslatedManual>,

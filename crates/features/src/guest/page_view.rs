@@ -79,8 +79,8 @@ fn page_view(context: &mut Context<'_, '_>, input: GetPageView) -> Result<PageVi
             (None, time) => time.map(PreviewTime::Local),
         };
         let view = preview::view(context, opens, requested_language, at)?;
-        // `preview::view` makes the language of the preview the language of the guest in the
-        // view.
+        // In the view of a preview, `preview::view` has set the guest's language to the language of
+        // the preview.
         let language = own_language(&view.reservation.guest);
         return Ok(PageView {
             language: language.unwrap_or_else(|| ENGLISH.to_owned()),

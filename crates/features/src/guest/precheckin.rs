@@ -113,8 +113,8 @@ impl Precheckin {
         Ok(Self::of(stay, steps, stored).at(stay, context.now()))
     }
 
-    /// Loads the pre-check-in of a stay whose setup is loaded, and compares the saved choices and
-    /// the accepted texts with the current ones.
+    /// Loads the pre-check-in of a stay. Compares the saved choices and the accepted texts with the
+    /// offered choices and the current texts in `setup`.
     pub(super) fn load_for(
         context: &mut Context<'_, '_>,
         stay: &Stay,

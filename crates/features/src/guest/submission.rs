@@ -76,7 +76,8 @@ struct SubmittedStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<Vec<AddressedFile>>,
     settings: StepSettings,
-    /// For an identity check: the action of the step's policy for each check, by the check's name.
+    /// For an identity check: by the name of each identity check, such as `guest_underage`, the
+    /// action that the step's policy takes if that check finds a problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     identity_actions: Option<BTreeMap<&'static str, FlagAction>>,

@@ -54,7 +54,8 @@ pub(crate) type Position = (Timestamp, Uuid);
 /// A position before every record.
 const FIRST: Position = (Timestamp::UNIX_EPOCH, Uuid::nil());
 
-/// A block of records: the position at which it begins, and the number of its records.
+/// A block of records: the position at which it begins, the number of its records, and whether this
+/// number differs from the stored one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
     from: Position,

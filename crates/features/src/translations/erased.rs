@@ -9,6 +9,6 @@ store::statements! {
     TEXT_USES = some_of!("translation_use", "organization_id, translation_id, thing_id, field");
     /// Deletes versions of texts.
     ENTRIES = some_of!("translation_entry", "organization_id, translation_id, language");
-    /// Deletes texts.
+    /// Deletes translations, which are texts with versions in several languages.
     TRANSLATIONS = some_of!("translation", "organization_id, id");
 }

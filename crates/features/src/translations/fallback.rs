@@ -69,8 +69,8 @@ impl TextLanguages {
         self.0.get(field).map(String::as_str)
     }
 
-    /// Records the language of the built-in text in `field`. Records nothing if the text is in the
-    /// requested language.
+    /// Records that the text which the field `field` shows is in `language`. Records nothing if
+    /// this is the requested language.
     #[must_use]
     pub fn with_text_language(mut self, field: &str, language: &str, requested: &str) -> Self {
         if language != requested {

@@ -329,7 +329,8 @@ pub(crate) struct TextLink<'l> {
     /// The path of the linking field in the request.
     pub path: Vec<PathSegment>,
     pub id: Uuid,
-    /// The source table that the text must have.
+    /// The `sourceTable` that a text of this field must have. A link to a text with another one is
+    /// an issue.
     pub source: SourceTable,
     /// The name of the linking field, such as `titleId`.
     pub field: &'l str,

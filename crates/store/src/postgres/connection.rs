@@ -1,6 +1,6 @@
 //! A connection while a transaction uses it: its prepared statements and its deferred statements.
 //!
-//! A *deferred* statement is one whose answer the caller does not need at once: the beginning of a
+//! A *deferred* statement is one whose answer the work does not need at once: the beginning of a
 //! transaction, a savepoint, or a change whose number of rows is not needed. It is sent together
 //! with the next statement, in one round trip. If it fails, the next statement or the commit fails
 //! with its error.

@@ -174,7 +174,7 @@ pub fn merged(
 }
 
 /// Inserts into `order` each key of `other` that `order` lacks. A key is inserted after the key
-/// that precedes it in `other`.
+/// that precedes it in `other`, and the first key of `other` at the beginning.
 fn woven(mut order: Vec<String>, other: &[String]) -> Vec<String> {
     for (place, key) in other.iter().enumerate() {
         if !order.contains(key) {

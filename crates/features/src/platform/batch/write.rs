@@ -25,7 +25,8 @@ store::statements! {
 }
 
 impl SyncBatch {
-    /// Writes the result of the batch.
+    /// Writes the batch to the database: the versions of records, the deletions, and the new and
+    /// changed records with their links.
     pub(in crate::platform) fn write(mut self, context: &mut Context<'_, '_>) -> Result<()> {
         std::mem::take(&mut self.versions).write(context)?;
         let has_domains = self.records.iter().any(|((kind, _), slot)| {

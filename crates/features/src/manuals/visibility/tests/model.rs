@@ -26,7 +26,7 @@ fn naive_timestamp(zone: &TimeZone, local: DateTime) -> Timestamp {
 }
 
 /// Computes the same timestamp as `VisibilityInput::timestamp_from`: `number` units before or after
-/// check-in or check-out. Starts there and moves by one unit at a time.
+/// check-in or check-out. Starts at check-in or check-out and moves by one unit at a time.
 fn naive_anchor(
     stay: &VisibilityInput,
     anchor: Anchor,
