@@ -169,7 +169,7 @@ const ABOUT: About = About {
     link: guest::LINK,
 };
 
-/// Returns the product: all modules with their operations and texts.
+/// Returns the application: all modules with their operations and texts.
 #[must_use]
 pub fn app() -> &'static App {
     static APP: LazyLock<App> = LazyLock::new(|| {

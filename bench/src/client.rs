@@ -205,7 +205,7 @@ impl ChangingPortal {
         json!({ "data": { "supportNotes": self.notes.next() } })
     }
 
-    /// Makes the next change of the portal.
+    /// Sends the next change of the portal to the service.
     pub async fn change(&self, client: &Client) -> anyhow::Result<()> {
         client
             .request_ok(Method::PATCH, &self.path, Some(&self.next()))

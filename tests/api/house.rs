@@ -93,8 +93,8 @@ fn code(path: &Path) -> String {
         .join("\n")
 }
 
-/// Returns the first module of each path that begins with `crate::`. In `crate::{a, b::c}` these
-/// are `a` and `b`.
+/// Returns, for each path in the code that begins with `crate::`, the first module after `crate::`.
+/// In `crate::{a, b::c}` these are `a` and `b`.
 fn named(code: &str) -> Vec<String> {
     let mut named = Vec::new();
     for (place, _) in code.match_indices("crate::") {

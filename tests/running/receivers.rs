@@ -367,8 +367,8 @@ fn reservations(flat: Uuid, count: usize) -> Value {
         .collect()
 }
 
-/// Waits until `holds` returns true. Meanwhile advances the clock, so that pauses between attempts
-/// end.
+/// Waits until `holds` returns true. Meanwhile advances the clock, so that the pauses between the
+/// attempts at a delivery end.
 async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..2_400 {
         if holds().await {

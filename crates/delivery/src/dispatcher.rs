@@ -225,7 +225,7 @@ impl Dispatcher {
         }
     }
 
-    /// Makes an attempt at a delivery if there is a message to send. Returns the delivery and the
+    /// Makes one attempt at a delivery, if there is a message to send. Returns the delivery and the
     /// outcome to record.
     async fn attempt(
         &self,

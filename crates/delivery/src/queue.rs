@@ -70,7 +70,7 @@ store::statements! {
 /// to the outbox run this statement.
 pub const NOTE_DUE: &store::Statement = &NOTE;
 
-/// Records that an organization has a delivery that is due at a time.
+/// Stores in the queue that an organization has a delivery that becomes due at `due`.
 pub(super) fn note_due(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp) -> Result<()> {
     tx.execute(&NOTE, &values![organization, due])?;
     Ok(())

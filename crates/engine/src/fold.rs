@@ -52,8 +52,8 @@ fn piece(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// Returns the number that a piece of a text consists of, without leading zeros. Returns `None` for
-/// a piece without digits.
+/// Returns the digits of a piece of a text, without leading zeros. Returns `None` if the piece does
+/// not begin with a digit.
 fn digits(piece: &str) -> Option<&str> {
     piece
         .starts_with(|c: char| c.is_ascii_digit())

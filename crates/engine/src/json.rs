@@ -124,7 +124,8 @@ impl<'de> Visitor<'de> for Strict {
 
 /// Calls `on_path` with the path of each text that contains U+0000, which databases cannot store.
 pub fn null_characters(value: &Value, on_path: &mut impl FnMut(Vec<PathSegment>)) {
-    // Nearly every document is free of U+0000, so a first check without paths is faster.
+    // Nearly every document is free of U+0000. So `has_null` first searches the document without
+    // building paths, which is faster.
     if has_null(value) {
         collect_null_paths(value, &mut Vec::new(), on_path);
     }

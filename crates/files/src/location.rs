@@ -20,8 +20,8 @@ const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 /// Buffer for one object in a directory, in bytes.
 const FILE_PIECE: usize = 256 << 10;
-/// Buffer for one object in a bucket, in bytes. The buffer has the size of a part, because each
-/// part except the last must have at least 5 MiB.
+/// Buffer for one object in a bucket, in bytes. It has the size of one part of a multipart upload,
+/// because each part except the last must have at least 5 MiB.
 const BUCKET_PIECE: usize = 5 << 20;
 /// Maximum number of times that a failed request to a bucket is sent again.
 const RETRIES: usize = 3;

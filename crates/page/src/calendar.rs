@@ -22,7 +22,7 @@ pub struct CalendarEvent<'e> {
     /// The id of the reservation. A calendar program that fetches the file again recognizes the
     /// event by this id.
     pub id: Uuid,
-    /// The time at which the file is written.
+    /// The time at which the calendar file is written.
     pub now: Timestamp,
     /// The day of check-in, and the time of day if it is known.
     pub check_in: (Date, Option<Time>),

@@ -403,8 +403,9 @@ fn is_signed_elsewhere(step: &StepView) -> bool {
     agreement.is_some_and(|agreement| agreement.is_signed_elsewhere)
 }
 
-/// Returns whether the guest cannot accept an agreement on this page. Either the guest must first
-/// sign the agreement at an e-signature provider, or the provider has already reported progress.
+/// Returns whether the guest cannot accept an agreement on this page, because it is signed at an
+/// e-signature provider: the guest must sign it there first, or the provider has already reported
+/// progress.
 fn is_signed_first(step: &StepView) -> bool {
     step.is_signature_required == Some(true) || carried_out(step)
 }

@@ -110,8 +110,8 @@ impl Migrations {
 pub struct Options {
     /// Maximum number of connections.
     pub connections: Option<usize>,
-    /// URL of the server without a pooler. Migrations use this URL if the database's own URL leads
-    /// to a pooler.
+    /// URL of the PostgreSQL server itself, without a pooler in between. Migrations use this URL if
+    /// the database's own URL leads to a pooler.
     pub direct: Option<String>,
     /// URLs of replicas. Only [`Store::read_from_replica`] uses them.
     pub replicas: Vec<String>,

@@ -314,8 +314,8 @@ impl Window {
         .await;
     }
 
-    /// Performs input actions. If the input leads to another page, the driver may report an error
-    /// although it performed the input.
+    /// Performs input actions, such as key presses. If the actions lead to another page, the driver
+    /// may report an error although it performed them.
     async fn acts(&self, source: Value) {
         let response = self
             .tried(Method::POST, "/actions", json!({ "actions": [source] }))

@@ -62,8 +62,9 @@ async fn with_another_stay<'a>(house: &House<'a>) -> House<'a> {
     }
 }
 
-/// Creates a house whose identity check has these fields, for example `identityFlagPolicy`, and a
-/// step that needs no review.
+/// Creates a house with an identity check that has these fields, for example `identityFlagPolicy`,
+/// and with a document upload that needs no review and is answered. Returns the house and the id of
+/// the identity check.
 async fn with_policy(app: &App, fields: Value) -> (House<'_>, Uuid) {
     let house = House::build(app).await;
     let step = house.step("identity_check", fields).await;

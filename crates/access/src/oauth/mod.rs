@@ -103,7 +103,8 @@ pub static MODULE: Module = Module {
     ..Module::new("oauth")
 };
 
-/// Returns the routes of the pages that people open in a browser, such as the request for consent.
+/// Returns the routes of the pages that people open in a browser, such as the page that asks a
+/// member for consent.
 fn pages(service: &Arc<Service>) -> Router {
     Router::new()
         .route(

@@ -1,6 +1,6 @@
-//! The frame of the pages for members outside of the console, such as the sign-in page. Such a page
-//! consists of one card. The frame can show the signed-in member above the card. The template is
-//! `crates/access/templates/people/frame.html`.
+//! The frame of the pages that members use outside of the console, such as the sign-in page. Such a
+//! page consists of one card. The frame can show the signed-in member above the card. The template
+//! is `crates/access/templates/people/frame.html`.
 
 use std::sync::LazyLock;
 

@@ -480,8 +480,8 @@ impl FieldContext<'_> {
         }
     }
 
-    /// Returns a sentence that describes the rule which is stored for a row. Returns `None` for a
-    /// new row, and for a row that has no rule.
+    /// Returns a sentence that describes the stored rule of a row, such as which guests must fill
+    /// in a detail. Returns `None` for a new row, and for a row that has no rule.
     fn told(&self, parts: &[FieldSpec], name: &str, row: &str) -> Option<String> {
         let layout = self.layout.rules_in(name)?;
         let about = subject(parts, row, self.fields);

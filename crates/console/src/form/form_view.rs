@@ -133,7 +133,8 @@ impl Problems {
     }
 }
 
-/// Reads from a submitted form the values that the form showed when it was opened.
+/// Returns the values that the form showed when it was opened. The browser sends them back in the
+/// field `base`.
 pub(super) fn sent_base(request: &ConsoleRequest) -> Map<String, Value> {
     request
         .form_value("base")

@@ -87,8 +87,8 @@ pub fn counted_for(service: &Service, organization: Uuid, body: Body) -> Body {
 }
 
 impl Payload {
-    /// Removes the [`Receiving`] mark of a body, and counts the body's memory for the organization
-    /// of its authenticated sender.
+    /// If the sender's organization is known: removes the [`Receiving`] mark of a body, and counts
+    /// the body's memory for this organization. Otherwise changes nothing.
     pub(super) fn within(self, service: &Service, organization: Option<Uuid>) -> Self {
         match (self, organization) {
             (Self::Body(body, receiving), Some(id)) => {

@@ -263,7 +263,8 @@ async fn refresh(context: CommandContext, prepared: PreparedFeed) -> Result<Cale
         .await
 }
 
-/// Returns the tentative reservations of a feed, ordered by the day of check-in.
+/// Returns the reservations of a feed that wait for a decision of staff: the tentative ones,
+/// ordered by the day of check-in.
 fn list_held(context: &mut Context<'_, '_>, input: ById) -> Result<Vec<Record>> {
     let feed = feed::find(context, input.id)?;
     let ids: BTreeSet<Uuid> = feed::stored_events(context, &[feed.id])?

@@ -34,9 +34,10 @@ impl DueWork for DeviceTimers {
     const FAILED: &str = "could not process the timers of devices; retrying shortly";
 
     fn max_delay(service: &Service) -> Duration {
-        // A timer that starts during the pause is due one delay later. If the pause is not longer
-        // than the delay, the next search begins before that timer is due, so a new timer needs no
-        // wake signal. The search also finds timers that other nodes have started.
+        // A timer that starts during the pause of the search is due one `delay` after its start. If
+        // the pause is not longer than the delay, the next search begins before that timer is due,
+        // so a new timer needs no wake signal. The search also finds timers that other nodes have
+        // started.
         MAX_PAUSE.min(Self::delay(service))
     }
 

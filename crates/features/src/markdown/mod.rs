@@ -530,7 +530,8 @@ mod tests {
     }
 
     proptest! {
-        /// Special characters and digits alone are never formatting.
+        /// A code that consists only of special characters and digits, such as a door code, is
+        /// never read as Markdown formatting.
         #[test]
         fn codes_keep_every_sign(code in "[0-9*#_~]{1,12}") {
             let text = format!("Code: {code} end");

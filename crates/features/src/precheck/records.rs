@@ -40,7 +40,7 @@ store::statements! {
     /// the service reads all steps in batches of this order and writes their list items again.
     AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id
         limit ?3";
-    /// Writes the list item of a step.
+    /// Writes the summary of a step: the item that stands for the step in lists.
     PUT_SUMMARY = "update precheck_step set summary = ?3 where organization_id = ?1 and id = ?2";
 }
 

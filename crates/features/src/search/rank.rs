@@ -522,8 +522,8 @@ mod tests {
         );
     }
 
-    /// Computes the fit of a name in a simple way, once with and once without hyphens, as a
-    /// comparison for the tests.
+    /// Computes the fit of a name by a simple second implementation, with which the tests compare
+    /// the search. Compares the name once with and once without hyphens.
     fn literal_fit(query: &str, name: &str) -> Option<Fit> {
         let (query, name) = (fold(query), fold(name));
         let without = |text: &str| text.replace(is_hyphen, "");

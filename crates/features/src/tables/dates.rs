@@ -60,7 +60,8 @@ impl DateParser {
         self.zone.to_timestamp(local).ok()
     }
 
-    /// Parses the date at the beginning of a text. Returns the date and the rest of the text.
+    /// Parses the date at the beginning of a text by the pattern of the import. Returns the date
+    /// and the rest of the text; `None` if the text does not begin with such a date.
     fn split_date<'t>(&self, text: &'t str) -> Option<(Date, &'t str)> {
         let (broken_down, length) = BrokenDownTime::parse_prefix(&self.pattern, text).ok()?;
         Some((broken_down.to_date().ok()?, text.get(length..)?))

@@ -532,8 +532,9 @@ impl CheckedText {
     ///
     /// Fails with 404 if the text does not exist, or if a limited caller may change none of the
     /// resources that show it. Fails with 403 if the caller may change only some of these
-    /// resources, or lacks a permission. Fails with 409 for a conflict with another resource. Fails
-    /// with 400 if a field that shows the text requires another form.
+    /// resources, or lacks a permission. Fails with 409 if a resource that shows the text refuses
+    /// it because of another resource, for example because two categories would have the same
+    /// title. Fails with 400 if a field that shows the text requires another form.
     pub(crate) fn check_write(
         context: &mut Context<'_, '_>,
         id: Uuid,

@@ -41,8 +41,8 @@ impl ManagedCertificate {
 
 impl ResolvesServerCert for ManagedCertificate {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        // In the handshake of a challenge, the authority offers only this protocol (RFC 8737,
-        // section 3).
+        // When an ACME authority checks a challenge, it offers only this protocol in the TLS
+        // handshake (RFC 8737, section 3).
         let is_challenge = hello.alpn().into_iter().flatten().eq([CHALLENGE_PROTOCOL]);
         if !is_challenge {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);

@@ -295,7 +295,8 @@ pub fn request_for(id: Uuid, params: &RawPathParams, parts: Parts, body: Body) -
     }
 }
 
-/// Returns the query parameters, in order.
+/// Returns the names and values of the query parameters of a request, decoded and in the order in
+/// which they were sent.
 #[must_use]
 pub fn query(parts: &Parts) -> Vec<(String, String)> {
     let query = parts.uri.query().unwrap_or_default();

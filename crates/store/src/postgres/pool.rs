@@ -130,8 +130,8 @@ impl Pool {
         }
     }
 
-    /// Takes back a connection. Closes it if it is inside a transaction, broken or of an earlier
-    /// generation.
+    /// Takes back a connection after its use. Closes it if it is inside a transaction (`is_outside`
+    /// is false), if it is broken, or if it belongs to an earlier generation of connections.
     pub(super) fn take_back(&self, mut connection: Connection, is_outside: bool) {
         connection.pool = None;
         if connection.link.is_lost() {

@@ -19,8 +19,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::link::{Failure, Wire};
 use crate::error::{Error, Result};
 
-/// How long an attempt to connect may take before the next attempt starts as well. A healthy server
-/// takes a few milliseconds.
+/// How long an attempt to connect may take before the attempt at the next address starts, while the
+/// first attempt continues. A healthy server takes a few milliseconds.
 const HEAD_START: Duration = Duration::from_millis(250);
 /// Time limit of one attempt to connect, if the URL names several servers. With the limit, a server
 /// that hangs leaves time to try all servers again. By then, another server may accept writes.

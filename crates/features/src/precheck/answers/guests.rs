@@ -641,9 +641,9 @@ mod tests {
             prop_assert_eq!(merge_guest_fields(Some(&after), Object::new()), after);
         }
 
-        /// A sent list without ids and names is merged by position if it is as long as the saved
-        /// list. Each saved guest then has the same id as before. A list of another length replaces
-        /// all guests. Without a list, nothing changes.
+        /// A list that a request sends without ids and names is merged with the saved list by
+        /// position, if both have the same length. Each saved guest then has the same id as before.
+        /// A list of another length replaces all guests. Without a list, nothing changes.
         #[test]
         fn guests_without_names_are_merged_by_place(
             saved in vec(guest(), 0..4),

@@ -17,9 +17,11 @@ const MAX_DEPTH: usize = 16;
 /// The choice of the fields that an example of an object contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// The required fields. An object without required fields has one field in the example.
+    /// Every object in the example has only its required fields, or one field if it has no required
+    /// field.
     Required,
-    /// Every field.
+    /// Every field of each object down to `REQUIRED_ONLY_DEPTH`. Deeper objects have only their
+    /// required fields.
     Everything,
 }
 
