@@ -253,8 +253,8 @@ pub struct Hit {
 #[derive(Debug)]
 pub struct BestHits {
     query: Query,
-    /// For each type of object that a word of the query names (the word `portal` names portals):
-    /// the type, and the query without the words that name it.
+    /// For each type of object at which a word of the query hints, as `flat` hints at properties:
+    /// the type, and the query without the words that hint at this type.
     hinted: Vec<(FoundType, Query)>,
     /// The query without all words that hint at a type. It is compared with names that fit neither
     /// `query` nor the query in `hinted` for the type of their object.
