@@ -150,7 +150,7 @@ async fn a_file_is_uploaded_read_and_deleted(app: App) {
         "{keys:?}"
     );
 
-    // The platform gets a URL for each file.
+    // The platform reads the submission. It contains a URL for each uploaded file.
     let read = house.submission().await;
     assert_eq!(read["steps"][0]["files"][0]["name"], "pass port.jpg");
     let address = url(&read, 0);

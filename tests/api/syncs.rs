@@ -750,7 +750,8 @@ async fn changes_have_different_times_while_the_clock_is_behind(app: App) {
         .map(|number| record("tag", new_id(), &json!({ "name": format!("T {number}") })))
         .collect();
     org.sync(json!(tags)).await.data();
-    // The timestamp of the last tag is in the future, as if the clock had been ahead.
+    // The sync gave the 300 tags increasing timestamps, so the timestamp of the last tag is in the
+    // future, as if the clock had been ahead.
     let ids: Vec<Uuid> = (0..30).map(|_| new_id()).collect();
     for id in &ids {
         org.put_record("tag", *id, json!({ "name": "later" })).await;

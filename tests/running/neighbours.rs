@@ -28,7 +28,8 @@ store::statements! {
     DELETE_PORTAL = "delete from portal where organization_id = ?1 and name_key = ?2";
     /// Makes SQLite check references at the commit instead of at each statement.
     DEFER_REFERENCES = "pragma defer_foreign_keys = 1";
-    /// Inserts a text of an organization that does not exist. The commit fails because of this row.
+    /// Inserts a translation that belongs to an organization that does not exist. The commit fails
+    /// because of this row.
     INSERT_ORPHAN = "insert into translation
         (organization_id, id, source_table, created_at, updated_at) \
         values (?1, ?1, 'manual', 0, 0)";

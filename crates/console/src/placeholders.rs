@@ -75,7 +75,8 @@ impl Placeholders {
     }
 }
 
-/// The preview of a text with the values of a flat.
+/// The preview of a text in which the placeholders have the values of a flat, and the search for
+/// this flat by its name.
 pub struct FlatTextPreview {
     pub path: String,
     /// The name of a flat, as the member typed it.

@@ -124,8 +124,9 @@ pub struct TextInLanguage {
 }
 
 impl TextWithVersions {
-    /// Reads texts in all languages, each with the label of the field that refers to it. Returns no
-    /// texts if they cannot be read.
+    /// Reads the first `MOST_TEXTS` of these texts in the languages of the organization. Each text
+    /// has the label of the field that refers to it. Returns an empty list if the texts cannot be
+    /// read.
     pub async fn all(request: &ConsoleRequest, texts: &[(String, Uuid)]) -> Vec<Self> {
         let texts = &texts[..texts.len().min(MOST_TEXTS)];
         if texts.is_empty() {

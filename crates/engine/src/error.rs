@@ -276,7 +276,7 @@ impl Error {
         self
     }
 
-    /// Sets the failing fields of an error other than 400.
+    /// Sets the invalid fields of an error whose status is not 400.
     #[must_use]
     pub(crate) fn with_issues(mut self, issues: Vec<Issue>) -> Self {
         self.0.issues = issues;

@@ -233,8 +233,8 @@ impl Postgres {
                         share: None,
                     },
                 );
-                // Release the connection before the answer is sent, so that the caller's next work
-                // finds it free.
+                // Release the connection before the answer is sent, so that the connection is
+                // already free when the code that gets the answer starts its next work.
                 drop(permit);
                 outcome.send();
             });

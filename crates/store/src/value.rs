@@ -212,7 +212,7 @@ pub struct Json<T>(pub T);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonText(pub String);
 
-/// A borrowed `jsonb` column as text.
+/// The text of a `jsonb` value, borrowed from a row.
 struct RawJson<'a>(&'a str);
 
 fn wrong_type(expected: &str, value: ValueRef<'_>) -> Error {

@@ -206,8 +206,8 @@ async fn an_untouched_language_keeps_the_other_members_text(app: App) {
     mine.refused(&browser, 409).await;
     assert_eq!(stored("en").await.as_deref(), Some("Wi-Fi"));
     // After a new sign-in, the console shows the form again with the text that the member typed
-    // before. Like the form before the sign-in, it does not overwrite a version that another member
-    // saved while it was open.
+    // before. If another member has saved a newer version since the form was opened, the console
+    // still reports this conflict and does not overwrite the newer version.
     let mine = opened(&browser, &path)
         .await
         .with("text.fr", "Gardé")

@@ -145,7 +145,8 @@ impl<'a> MemberScene<'a> {
         ])
     }
 
-    /// Gives consent to a request and exchanges the code for tokens.
+    /// Gives consent to the authorization request `ask`, and exchanges the authorization code for
+    /// tokens.
     pub async fn tokens(&self, ask: &Pairs) -> Tokens {
         Tokens::of(&self.exchange(&self.code(ask).await).await)
     }

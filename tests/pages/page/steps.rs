@@ -10,8 +10,9 @@ use super::{ADA, FORM, StayBrowser, action, lacks, shows, text};
 /// A step with three questions: yes or no for a car, a choice of car, and free text for the host.
 struct QuestionPage {
     step: Uuid,
-    /// Names of the form fields of the three questions: `drives`, `car` and `extras`. The remaining
-    /// fields are ids of options: `yes` and `no` of `drives`, `crib` and `chair` of `extras`.
+    /// `drives`, `car` and `extras` are the names of the form fields of the three questions. The
+    /// other fields of this struct are the ids of options: `yes` and `no` are the options of
+    /// `drives`, `crib` and `chair` those of `extras`.
     drives: String,
     car: String,
     extras: String,

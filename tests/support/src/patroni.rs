@@ -19,7 +19,8 @@ use super::postgres::{binaries, is_root, unprivileged};
 const WAIT_LIMIT: Duration = Duration::from_secs(90);
 const NAMES: [&str; 2] = ["one", "two"];
 
-/// The two servers. They are stopped when this value is dropped or this process ends.
+/// Two PostgreSQL servers that Patroni manages, and the etcd server that Patroni uses. All of them
+/// are stopped when this value is dropped or this process ends.
 pub struct PatroniPair {
     /// A database URL with the host and port of both servers.
     pub database_url: String,

@@ -69,7 +69,7 @@ impl Caller {
         })
     }
 
-    /// Returns a caller with the same connections and another credential.
+    /// Returns a caller that uses the same connections and sends `token` as its credential.
     pub fn with(&self, token: &str) -> Self {
         Self {
             token: token.into(),

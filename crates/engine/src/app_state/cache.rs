@@ -25,7 +25,7 @@ const SHARDS_PER_PROCESSOR: usize = 4;
 
 /// A value that the cache can store, with its size.
 pub trait Cacheable: Any + Send + Sync {
-    /// Returns the approximate size in bytes.
+    /// Returns the approximate size of the value in bytes.
     fn weight(&self) -> u64;
 }
 

@@ -20,7 +20,8 @@ use crate::error::{Error, Result};
 /// Settings from command-line flags.
 #[derive(Debug, Clone)]
 pub struct ServiceSettings {
-    /// The keys of the platform interface. Without a key the interface refuses every request.
+    /// The keys of the platform interface. If the list is empty, the interface refuses every
+    /// request.
     pub platform_keys: Vec<String>,
     /// How long the recorded response of an idempotency key is stored.
     pub idempotency_retention: Duration,

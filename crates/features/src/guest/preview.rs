@@ -57,7 +57,7 @@ const MAX_PREVIEWS: i64 = 1_000;
 const SWEEP_BATCH: u32 = 500;
 /// The number of nights that an invented guest stays.
 const NIGHTS: i64 = 3;
-/// The fields of a request for a preview whose values the audit log records.
+/// Fields of a request for a preview. The audit log records the values of these fields.
 const STATED_FIELDS: [&str; 6] = [
     "reservationId",
     "propertyId",

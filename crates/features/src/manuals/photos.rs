@@ -223,7 +223,8 @@ impl StockPhotos {
 
 /// Returns the cause of a failed request, for the log.
 fn reason(error: reqwest::Error) -> String {
-    // The URL is removed, because it contains the query.
+    // The text of the error must not contain the request's URL, because the query of this URL
+    // contains the member's search words.
     let error = error.without_url();
     if error.is_timeout() {
         "timed out".into()

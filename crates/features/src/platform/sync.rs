@@ -214,7 +214,8 @@ pub(crate) struct SyncSettings {
     pub(crate) fires: bool,
     /// Whether to check the records without writing them.
     pub(crate) is_dry_run: bool,
-    /// Whether a record with an issue makes the whole request fail, or is only skipped itself.
+    /// Whether a record with an issue makes the whole request fail, or whether the sync skips only
+    /// that record.
     pub(crate) on_invalid: OnInvalid,
 }
 

@@ -583,7 +583,8 @@ engine::resource! {
 }
 
 impl Step {
-    /// Returns a step with defaults for everything but its type and nickname.
+    /// Returns a step with this id, type, nickname and time of creation. All other fields have
+    /// their default values.
     #[must_use]
     pub fn new(id: Uuid, step_type: StepType, nickname: String, now: Moment) -> Self {
         Self {

@@ -51,7 +51,7 @@ store::statements! {
 /// The position of a record in the order of its kind: the time of creation, and the id.
 pub(crate) type Position = (Timestamp, Uuid);
 
-/// A position before every record.
+/// A position that is before the positions of all records.
 const FIRST: Position = (Timestamp::UNIX_EPOCH, Uuid::nil());
 
 /// A block of records: the position at which it begins, the number of its records, and whether this

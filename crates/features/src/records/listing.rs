@@ -245,8 +245,9 @@ impl ListQuery {
             ];
             return Self::new((&COUNT_THESE, &PAGE_THESE), kind, status, name, others);
         }
-        // Every caller can access records without a property. So a list for a limited caller
-        // includes these records (`or_none`), but a list that is filtered by a property does not.
+        // Every caller can access records that belong to no property. So a list for a limited
+        // caller includes these records (`or_none`). A list that is filtered by a property omits
+        // them.
         let (on, or_none) = match (property_scope, property) {
             (PropertyScope::Everything, None) if asks_for_days => {
                 let others = [first, last];

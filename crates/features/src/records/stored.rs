@@ -334,7 +334,7 @@ pub(crate) fn save_record(
 }
 
 /// Inserts a record that the service creates. `references` lists the records to which its data
-/// refers. The caller has checked that these records exist.
+/// refers. The calling function has checked that these records exist.
 pub(crate) fn add_record(
     context: &mut Context<'_, '_>,
     kind: RecordKind,
@@ -426,7 +426,7 @@ pub(crate) fn make_manual(context: &mut Context<'_, '_>, mut ids: Vec<Uuid>) -> 
     end_change(context, at)
 }
 
-/// Deletes records of a kind and all links from and to them. The caller must call
+/// Deletes records of a kind and all links from and to them. The calling function must then call
 /// [`update_block_counts`](super::blocks::update_block_counts) for the deleted records.
 pub(crate) fn remove_all(
     context: &mut Context<'_, '_>,

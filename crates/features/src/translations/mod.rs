@@ -65,7 +65,7 @@ store::statements! {
         values (?1, ?2, ?3, ?4, ?5, ?6)
         on conflict (organization_id, translation_id, language) do update set text = excluded.text,
         is_machine_translated = excluded.is_machine_translated, updated_at = excluded.updated_at";
-    /// Deletes a text in one language.
+    /// Deletes the text that a translation has in one language.
     DELETE_ENTRY = "delete from translation_entry where organization_id = ?1 and translation_id = ?2
         and language = ?3";
     /// Deletes a translation. Foreign keys delete its texts and its queued jobs, too.

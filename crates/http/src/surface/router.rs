@@ -77,8 +77,9 @@ pub const EXPOSED_HEADERS: [HeaderName; 9] = [
 #[derive(Clone, Copy)]
 pub struct RequestId(pub Uuid);
 
-/// The address of the client. For IPv6, this is the network of 64 bits. Behind a trusted proxy, it
-/// is the address that the proxy reports.
+/// The network address by which a client is counted. For IPv4 this is the client's address, and for
+/// IPv6 the first 64 bits of it. Behind a trusted proxy, the client's address is the one that the
+/// proxy reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
 

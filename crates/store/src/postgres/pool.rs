@@ -147,8 +147,8 @@ impl Pool {
         let closed =
             if is_outside && !connection.is_broken() && connection.generation == idle.generation {
                 idle.connections.push_back(connection);
-                // Each returned connection closes at most one connection that was idle for too
-                // long, here the one that was idle longest.
+                // Each return of a connection to the pool closes at most one idle connection: the
+                // one that has been idle longest, if it has been idle for [`REST_LIMIT`] or longer.
                 let is_too_long = idle
                     .connections
                     .front()

@@ -38,7 +38,8 @@ impl ChargeSubject {
     }
 }
 
-/// The price of a charge, and the payment account through which the amount is charged.
+/// The price of a charge, the payment account through which the amount is charged, and the terms
+/// under which a deposit is held and released.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Price {
     amount_cents: u64,
