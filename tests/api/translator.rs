@@ -123,7 +123,7 @@ fn begin(translator: &Translator) -> JoinHandle<usize> {
     tokio::spawn(async move { translator.step().await })
 }
 
-/// Creates an English text. Returns its id.
+/// Creates a translation with an English text. Returns the id of the translation.
 async fn create(api: &Api, text: &str) -> String {
     let body = json!({ "sourceTable": "manual", "text": text });
     api.post("/translations", body).await.data()["id"]

@@ -45,7 +45,8 @@ fn without_ids(html: &str) -> String {
     text
 }
 
-/// Returns the paths on the same server that a page links, without their fragments.
+/// Returns the paths of the console pages and guest pages that the page links, without their
+/// fragments.
 fn linked(html: &str) -> impl Iterator<Item = String> {
     html.split("href=\"").skip(1).filter_map(|rest| {
         let path = rest.split('"').next()?.split('#').next()?;

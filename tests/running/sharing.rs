@@ -240,8 +240,9 @@ async fn a_failed_deferred_statement_rolls_back_only_its_write() {
             writes.push(write(&store, 1, move |tx| {
                 let name = format!("{failing} {number}");
                 insert(tx, &name)?;
-                // In the round in which the middle operation fails, no operation reads before its
-                // deferred statement. In the other rounds each operation reads.
+                // In the round in which the middle operation fails, no operation reads before it
+                // defers its statement. In the other rounds, each operation reads the number of
+                // rows first.
                 if failing != 1 {
                     tx.rows(&COUNT, &[])?;
                 }

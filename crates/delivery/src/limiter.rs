@@ -80,8 +80,8 @@ fn target_limit(took: Option<Duration>) -> usize {
         .clamp(LOWEST_TARGET_LIMIT, HIGHEST_TARGET_LIMIT)
 }
 
-/// Issues permits for deliveries. This process sends a delivery only with a permit. All clones
-/// share the same permits.
+/// Issues permits for deliveries. This process sends a delivery only if it holds a permit for that
+/// delivery. All clones of a limiter share the same permits.
 #[derive(Clone, Default)]
 pub(super) struct Limiter(Arc<LimiterInner>);
 

@@ -83,7 +83,8 @@ pub struct ObjectWriter {
 pub struct ObjectReader {
     /// Size of the object in bytes.
     pub size: u64,
-    /// The content of the object, in pieces that are read as the caller takes them.
+    /// The content of the object. Each piece is read from the storage only when the reader asks for
+    /// it.
     pub stream: BoxStream<'static, Result<Bytes>>,
 }
 

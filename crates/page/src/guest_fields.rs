@@ -105,8 +105,8 @@ pub fn required(step: &StepView) -> &[String] {
     step.required_fields.as_deref().unwrap_or_default()
 }
 
-/// Returns the fields that a step asks for. If `is_other` is true, these are the fields for a guest
-/// other than the guest who booked.
+/// Returns the fields that a step asks for: those for any other guest if `is_other` is true, and
+/// otherwise those for the guest who booked.
 #[must_use]
 pub fn requested_fields(step: &StepView, is_other: bool) -> Vec<GuestField<'_>> {
     asked_of(required(step), &step.guest_field_rules, is_other)

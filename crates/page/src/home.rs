@@ -31,8 +31,8 @@ struct GuestHome<'v> {
     is_bare: bool,
     callout: Option<&'v str>,
     callout_language: TextLanguage<'v>,
-    /// The question that opens a survey, and the address of the survey's page; `None` if the guest
-    /// can answer no survey now.
+    /// The question with which the page asks the guest to answer a survey, and the address of the
+    /// survey's page. `None` if the guest can answer no survey now.
     asks_for_review: Option<(&'static str, String)>,
     instructions: Vec<&'v InstructionView>,
     /// The manuals that the guest needs on the day of the request. The page shows them before all

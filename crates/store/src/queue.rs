@@ -167,8 +167,8 @@ impl<W> Queue<W> {
         queue_of_share.waiting.pop_front()
     }
 
-    /// Records that an item of a share has ended, and how long it took. Returns true if the share
-    /// now waits for a turn and did not before.
+    /// Records that an item of a share has ended, and that it took the time `took`. Returns true if
+    /// the share now waits for a turn and did not wait for one before.
     pub(crate) fn done(&self, share: Share, took: Duration) -> bool {
         let mut state = self.state();
         let Some(queue_of_share) = state.charge(share, took) else {

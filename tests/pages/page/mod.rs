@@ -139,8 +139,8 @@ impl<'a> StayBrowser<'a> {
     }
 }
 
-/// Returns the HTML of a page without its script. Checks that the page has one script at most and
-/// that the content security policy allows it.
+/// Returns the HTML of a page without its script. Checks that the page has exactly one script, and
+/// that the content security policy allows this script.
 fn html(response: &ApiResponse) -> String {
     let html = response.body.as_str().unwrap();
     let (before, rest) = html

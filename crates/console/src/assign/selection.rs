@@ -45,8 +45,9 @@ impl Selection {
         ticked
     }
 
-    /// Records whether the member wants the resource to be assigned to a target (`is`). `was` is
-    /// the stored state. If both are equal, the target is in neither list.
+    /// Records whether the member wants the resource to be assigned to the target `id`. `is` is the
+    /// member's choice, and `was` is the stored state. If they are equal, the target is neither in
+    /// `added` nor in `removed`.
     pub fn set(&mut self, id: &str, was: bool, is: bool) {
         for (changes, is_among) in [
             (&mut self.added, is && !was),

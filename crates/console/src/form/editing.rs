@@ -36,8 +36,8 @@ use crate::texts::{self, texts_of_form};
 /// A type of resource that a form creates or changes: its operations, and the layout of its form.
 pub struct Resource {
     pub create: &'static str,
-    /// The operation whose response contains the values that the form shows. If no operation reads
-    /// a single resource, it is the operation that lists them.
+    /// The operation from whose response the form takes the stored values. If no operation reads a
+    /// single resource of this type, this is the operation that lists the resources.
     pub read: &'static str,
     /// Reads the resource with this id.
     pub stored: for<'v> fn(&'v ConsoleRequest, Uuid) -> ReadFuture<'v>,

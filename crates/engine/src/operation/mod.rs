@@ -548,7 +548,7 @@ pub struct ById {
     pub id: uuid::Uuid,
 }
 
-/// Any JSON object: the platform defines its fields.
+/// A JSON object with any fields, such as the data of a record, whose fields the platform defines.
 pub type Object = Map<String, Value>;
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ store::statements! {
         when excluded.latest_at > guest_change_cursor.latest_at then excluded.latest_at
         else guest_change_cursor.latest_at end
         returning latest, latest_at";
-    /// Inserts a change.
+    /// Inserts a guest change with its cursor.
     INSERT_CHANGE = "insert into guest_change
         (organization_id, cursor, kind, reservation_id, step_id, occurred_at, details)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)";

@@ -13,7 +13,7 @@ store::statements! {
     PROGRESS = some_of!("step_progress", "organization_id, reservation_id, step_id");
     /// Deletes a batch of an organization's pre-check-in submissions.
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");
-    /// Deletes messages of guests.
+    /// Deletes a batch of the messages that guests of an organization sent.
     MESSAGES = some_of!("guest_message", "organization_id, id");
     /// Deletes a batch of the issues that guests of an organization reported.
     ISSUES = some_of!("guest_issue", "organization_id, id");

@@ -17,7 +17,7 @@ use crate::translations::{MAX_TEXT_LENGTH, SourceTable, TextChange, TextForm, Te
 /// portals write the text, and store the id of its translation in the portal.
 pub(crate) struct PortalCopy;
 
-/// The callouts of brandings.
+/// The rules for the callouts of brandings. A callout is the message at the head of a portal.
 pub(crate) struct Callouts;
 
 /// The field that links the prompt for pre-check-in. The other three texts of a portal belong to

@@ -121,7 +121,7 @@ engine::resource! {
         /// The rules that decide which stays get the step.
         targeting: Targeting = Targeting::default(), answered #[serde(flatten)];
 
-        /// Damage waiver and security deposit.
+        /// The settings of the damage waiver and of the security deposit.
         charges: Charges = Charges::default(), answered #[serde(flatten)];
 
         /// The settings of an agreement.

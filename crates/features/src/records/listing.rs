@@ -374,7 +374,7 @@ fn changed(
 }
 
 /// Returns the ids of the records whose id or reference matches a query. Returns `None` if no
-/// record matches. The caller then searches by name.
+/// record matches. The calling function then searches by name.
 pub(crate) fn find_by_reference(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

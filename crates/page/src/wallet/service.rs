@@ -74,7 +74,8 @@ struct OpenedPass {
     stay: (Uuid, Uuid),
 }
 
-/// The current content of a pass.
+/// The current state of a pass: its stay, its content, whether the pass is valid, and the times of
+/// the last change and of the next known change.
 pub(super) struct CurrentPass {
     page_stay: PageStay,
     content: Value,

@@ -136,8 +136,9 @@ struct Batch {
     connection: Connection,
     /// The callbacks of operations that wait for the commit, each with the operation's deadline.
     done: Vec<(CommitCallback, Instant)>,
-    /// The callbacks of operations that were rolled back. These operations may have read
-    /// uncommitted changes of other operations, so their callers get the result after the commit.
+    /// The callbacks that report the results of rolled-back operations. Such an operation may have
+    /// read uncommitted changes of other operations, so its result is reported only after the
+    /// commit.
     undone: Vec<CommitCallback>,
     /// Functions that each send the result of one operation to its caller. None of these results
     /// depends on the outcome of the commit.
@@ -223,7 +224,8 @@ pub(super) fn commit_group(
 }
 
 impl Batch {
-    /// Runs an operation. Returns the mark to roll back to if the operation fails.
+    /// Runs an operation. Returns its result, and the mark to which the transaction is rolled back
+    /// if the operation fails.
     fn run(&mut self, write: QueuedWrite) -> (Mark, OperationResult) {
         self.limit_deadline(write.until);
         if !self.connection.has_sent() {

@@ -82,7 +82,9 @@ impl Servers {
         })
     }
 
-    /// Connects to the first server that has the required session attributes.
+    /// Returns the first successful connection to a server that has the required session
+    /// attributes. [`first_of`] starts the attempts one after another, beginning with the server of
+    /// the last connection.
     pub(super) async fn connect(&self, tls: &MakeRustlsConnect) -> Result<(Client, Wire), Failure> {
         let first = self.last.load(Ordering::Relaxed);
         let count = self.servers.len();
