@@ -472,8 +472,9 @@ impl Server {
     }
 }
 
-/// Opens the storage for files of guests: the storage at `url`, or without a URL, the directory
-/// beside a SQLite database. Also returns the location of the storage, for the log.
+/// Opens the storage for files of guests: the storage at `url` or, without a URL, the directory
+/// beside a SQLite database. For PostgreSQL without a URL, returns no storage. Also returns the
+/// location of the storage, for the log.
 fn open_upload_storage(
     url: Option<&str>,
     location: &Location,

@@ -172,8 +172,9 @@ impl Bench {
         ])
     }
 
-    /// Measures the rate of durable creations of portals. For comparison, also measures a loop that
-    /// executes the same statements directly in the store, with rows of the same length.
+    /// Measures how many portals the service creates per second, each with a durable commit. For
+    /// comparison, also measures a loop that executes the same statements directly in the store,
+    /// with rows of the same length.
     pub async fn writes(&self) -> anyhow::Result<Vec<Line>> {
         let server = self.vestibule()?;
         let client = setup::organization(&server).await?;

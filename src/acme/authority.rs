@@ -86,7 +86,8 @@ impl Authority {
             .map_err(describe_error)
     }
 
-    /// Orders a certificate with the stored account, if there is one.
+    /// Orders a certificate with the stored account. Returns `None` if no account is stored, or if
+    /// the stored account cannot be read.
     async fn order_with_stored(
         &self,
         folder: &Arc<CertificateFolder>,

@@ -112,7 +112,9 @@ fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<u
     Ok(count)
 }
 
-/// Copies a file. Returns false if the file was deleted after its folder was listed.
+/// Copies a file. If the file `previous` of an earlier backup has the same size, makes a hard link
+/// to that file instead. Does nothing if `target` already has this size. Returns false if the file
+/// was deleted after its folder was listed.
 fn copy_file(source: &Path, target: &Path, previous: Option<&Path>) -> Result<bool, String> {
     let size = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).ok();
     if let Some(previous) = previous

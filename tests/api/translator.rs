@@ -143,8 +143,8 @@ async fn write(api: &Api, id: &str, language: &str, text: &str) -> Value {
     .await
 }
 
-/// Returns the language and the text of each entry of a text, and whether the entry is a machine
-/// translation.
+/// Returns, for each language of a translation, the language, the text, and whether the text is a
+/// machine translation.
 async fn versions(api: &Api, id: &str) -> Value {
     let entries = api.get(&format!("/translations/{id}/entries")).await.data();
     let version = |entry: &Value| {
@@ -157,7 +157,7 @@ async fn versions(api: &Api, id: &str) -> Value {
     entries.as_array().unwrap().iter().map(version).collect()
 }
 
-/// Waits until the entries of a text equal `expected`.
+/// Waits until [`versions`] of a translation equals `expected`.
 async fn until(api: &Api, id: &str, expected: Value) {
     for _ in 0..800 {
         if versions(api, id).await == expected {

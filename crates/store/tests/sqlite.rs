@@ -16,7 +16,7 @@ store::statements! {
     ALL = "select id, name from thing order by id";
     /// Reads the rows whose ids are in a list.
     SOME = "select name from thing where id = any(?1) order by id";
-    /// Fails, because a name must not be null.
+    /// Inserts a row without a name. This statement fails, because a name must not be null.
     BROKEN = "insert into thing (id, name) values (?1, null)";
     /// Claims rows. Skips rows that another transaction has locked, so that several nodes can claim
     /// at once.

@@ -8,7 +8,7 @@ store::statements! {
     /// Deletes the stored ids of the reviews that have ever arrived for the organization, even of
     /// reviews that were deleted since.
     ARRIVALS = some_of!("review_arrival", "organization_id, review_id");
-    /// Deletes webhook deliveries.
+    /// Deletes a batch of an organization's webhook deliveries.
     DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");
     /// Deletes the row that tells the dispatchers that an organization has due deliveries.
     DUE = some_of!("webhook_due", "organization_id");

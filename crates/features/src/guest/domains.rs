@@ -172,7 +172,8 @@ impl<'p> ServicePath<'p> {
     }
 }
 
-/// Returns the leading characters of a text that a token may contain: letters, digits, `-` and `_`.
+/// Returns the longest beginning of a text that has only the characters of a token: letters,
+/// digits, `-` and `_`.
 fn leading_token(rest: &str) -> &str {
     let is_token_character =
         |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);

@@ -176,8 +176,9 @@ fn pattern_parameters(patterns: Option<&[String; 3]>) -> [&str; 3] {
     patterns.map_or([""; 3], |patterns| patterns.each_ref().map(String::as_str))
 }
 
-/// Replaces a missing first day and a missing last day in a filter by check-in day. Days are
-/// compared as texts: the first value sorts before every date, the second after every date.
+/// The values that stand for a missing first day and a missing last day in a filter by check-in
+/// day. Days are compared as texts: the first value sorts before every date, the second after every
+/// date.
 const DAYS: (&str, &str) = ("", "~");
 
 /// Returns three parameters of a statement: whether the list has no filter by check-in day, the

@@ -124,7 +124,7 @@ impl TranslationClient {
         Ok(translated)
     }
 
-    /// Sends a text to the translator.
+    /// Sends a text to the translation service. Returns the translation into `language`.
     async fn request(&self, text: &str, language: &str) -> Result<String, TranslationFailure> {
         let request = Request {
             q: text,
