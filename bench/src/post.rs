@@ -20,8 +20,8 @@ use tokio::task::JoinSet;
 use crate::receiver::{self, Arrival};
 use crate::server::KillOnDrop;
 
-/// The job of the posting process. The benchmark writes it to a file, from which the process reads
-/// it.
+/// The task of the process that sends the POST requests. The benchmark writes the task to a file,
+/// from which the process reads it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Job {
     urls: Vec<String>,

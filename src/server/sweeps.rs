@@ -21,7 +21,7 @@ use crate::app::app;
 /// How often the sweeps run.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// A function that runs one transaction of a sweep. Its timestamp is the current time. It returns
+/// A function that runs one transaction of a sweep. The timestamp is the current time. Returns
 /// whether the sweep needs another transaction.
 type Batch = fn(&mut Transaction<'_>, &Service, Timestamp) -> Result<bool>;
 

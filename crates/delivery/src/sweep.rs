@@ -40,7 +40,7 @@ const LOOKUP_LIMIT: i64 = 100;
 const GRACE: Duration = Duration::from_secs(24 * 3_600);
 
 store::statements! {
-    /// Deleted subscriptions after a given subscription, in the order of their ids.
+    /// Selects the deleted subscriptions after a given subscription, in the order of their ids.
     DELETED = "select organization_id, id from webhook_subscription where deleted_at is not null
         and (organization_id, id) > (?1, ?2)
         order by organization_id, id limit ?3";

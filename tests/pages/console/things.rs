@@ -218,7 +218,8 @@ impl<'a> Things<'a> {
                 json!({ "propertyIds": [house.flat] }),
             )
             .await;
-        // The first stay waits for review; staff request changes to the second.
+        // The submission of the first stay waits for review. Staff have requested changes to the
+        // submission of the second stay.
         let (mut second, steps) = (Uuid::nil(), [agreement, upload, questions]);
         for is_second in [true, false] {
             // The guest of the second stay arrives today, so the console's home lists that stay.

@@ -34,8 +34,8 @@ async fn send_slowly(address: String, beginning: String, byte: &'static [u8]) ->
     }
 }
 
-/// Opens a hundred slow connections. Checks that other clients are served and that the server
-/// closes each slow connection in time.
+/// Opens a hundred slow connections. Checks that other clients are served meanwhile, and that the
+/// server closes each slow connection after `from` to `to` seconds.
 async fn assert_slow_clients_disconnected(
     beginning: impl Fn(&Client) -> String,
     byte: &'static [u8],

@@ -179,7 +179,10 @@ pub(super) fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
-/// Calls an operation on the subscription. Redirects to the page of the subscription.
+/// Calls an operation with `arguments`. After a success, redirects to the page of the subscription,
+/// which confirms the action that `done` reads from the answer. If the operation refuses the call
+/// with 400 or 409, shows the refusal on that page. If the session has ended, only redirects to
+/// that page.
 async fn act(
     request: &ConsoleRequest,
     operation: &str,

@@ -582,8 +582,9 @@ fn stored<T: DeserializeOwned>(
     Ok(row.map(|row| row.get(0)).transpose()?.map(|Json(doc)| doc))
 }
 
-/// Returns the caller in a row with an API key, or `None` if the key or its token has expired.
-/// `until` is the end of the grace period of a replaced token, or `None` for the newest token.
+/// Builds the caller from a row with an API key. Returns `None` if the key or its token has
+/// expired. `until` is the end of the grace period of a replaced token, or `None` for the newest
+/// token.
 fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option<Identified>> {
     let Json(key): Json<ApiKey> = row.get(1)?;
     let expiry = key.expires_at.map(|expiry| expiry.0);

@@ -33,7 +33,7 @@ store::statements! {
     /// Deletes rows of guests' files. Their bytes are queued for removal when the organization is
     /// erased.
     FILES = some_of!("guest_file", "organization_id, id");
-    /// Deletes links to stays.
+    /// Deletes a batch of the guest links of an organization's stays.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
     /// Deletes the stored previews of portals, so that their links no longer open a page.
     PREVIEWS = some_of!("portal_preview", "organization_id, id");

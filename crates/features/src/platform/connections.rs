@@ -232,8 +232,9 @@ impl AppConnection {
         )
     }
 
-    /// Ends the connection: deletes its tokens, which stop working with the next request, and
-    /// disables its subscriptions. Returns false if there were no tokens and no grants.
+    /// Ends the connection: deletes its grants and tokens, and disables its subscriptions. A
+    /// deleted token stops working with the next request. Returns false if there were no tokens and
+    /// no grants.
     pub fn end(self, context: &mut Context<'_, '_>) -> Result<bool> {
         // Every transaction deletes grants before tokens, because the deletion of a grant locks its
         // tokens. Another order could deadlock.

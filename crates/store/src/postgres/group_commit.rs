@@ -40,7 +40,7 @@ pub(super) struct QueuedWrite {
     run: Box<Run>,
     progress: Progress,
     requested_at: Instant,
-    /// The caller's deadline.
+    /// The time by which the function that requested the write must get the result of the write.
     until: Instant,
     /// Whether the time limit of the write is longer than [`WORK_LIMIT`], the limit of ordinary
     /// writes.

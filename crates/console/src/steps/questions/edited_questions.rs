@@ -346,8 +346,9 @@ impl EditedQuestion {
     }
 }
 
-/// Collapses the questions without changes if all expanded questions together need more bytes than
-/// [`ROOM`].
+/// If all expanded questions together need more than [`ROOM`] bytes, collapses the questions that
+/// equal their stored version in `known`. A question that the member has just edited stays
+/// expanded.
 pub fn fold(questions: &mut [EditedQuestion], known: &[EditedQuestion]) {
     if questions
         .iter()

@@ -63,7 +63,8 @@ impl Notes {
         notes
     }
 
-    /// Collects the maximum length of each list, outer lists first.
+    /// Records the maximum length of each list in the schema. An outer list comes before the lists
+    /// in its items.
     fn measure(&mut self, schema: &Value, path: &mut Vec<PathStep>) {
         let has_array = |kind: &Value| {
             kind == "array"
