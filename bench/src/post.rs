@@ -40,8 +40,8 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// Starts `program`, which posts the headers and body of `sample` to each of `urls` in turn. Up
-    /// to `concurrency` posts are in progress at the same time.
+    /// Starts `program`, which sends POST requests with the headers and the body of `sample` to
+    /// each of `urls` in turn. Up to `concurrency` requests are in progress at the same time.
     pub fn start(
         program: &Path,
         scratch: &Path,

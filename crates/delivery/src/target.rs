@@ -105,7 +105,8 @@ impl Targets {
         is_allowed.then_some(url)
     }
 
-    /// Returns whether an IP address is in a private range that the configuration allows.
+    /// Returns whether an IP address, or the IPv4 address that it embeds, is in a private range
+    /// that the configuration allows.
     fn is_in_allowed_range(&self, ip: IpAddr) -> bool {
         let wrapped = embedded_ipv4(ip);
         self.allowed

@@ -344,7 +344,8 @@ impl App {
         org
     }
 
-    /// Reads the guest view of the stay with this token.
+    /// Reads the guest view of the stay with this token. `query` is the query string with its
+    /// question mark; it may be empty.
     pub async fn stay(&self, token: &str, query: &str) -> ApiResponse {
         let request = self
             .http

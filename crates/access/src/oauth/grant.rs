@@ -127,7 +127,8 @@ impl Grant {
         })
     }
 
-    /// Returns the grant with an authorization code, even if the code has been exchanged.
+    /// Returns the grant whose authorization code has this hash, even if the code has been
+    /// exchanged.
     pub(super) fn by_code(context: &mut Context<'_, '_>, hash: &[u8]) -> Result<Option<Self>> {
         context
             .row(&BY_CODE, [Value::Bytes(hash.to_vec())])?

@@ -24,7 +24,8 @@ use super::super::words::{precheckin_status, stay_status};
 use super::explanation::{self, StayExplanation};
 use super::{SCREEN, StayItem};
 
-/// Maximum number of messages that the page shows. No stay has more messages.
+/// Number of messages that the page requests. A stay can have at most this number of messages, so
+/// the page shows all of them.
 const MESSAGES: usize = 200;
 
 /// A value that the page of a stay shows behind a label.

@@ -81,8 +81,8 @@ pub(super) struct ProgressReport {
     /// of the submission.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// The names of the identity checks whose findings flag the submission, by the step's policy at
-    /// the time of the report.
+    /// The names of the identity checks for which this report flags the submission. The step's
+    /// policy at the time of the report decided which checks do so.
     #[serde(default)]
     pub raised: Vec<String>,
     /// Whether this report returns the step to the guest for a retake.

@@ -330,7 +330,9 @@ fn reserve_space(service: &Service, mut response: Response, is_read: bool, id: U
     response
 }
 
-/// Selects responses that compression makes smaller.
+/// Excludes from compression the responses that it would not make much smaller, such as short
+/// responses, images and PDF files. Also excludes server-sent events, and the responses of routes
+/// with [`RouteExemption::Open`].
 #[derive(Clone, Copy)]
 struct CompressionPredicate;
 

@@ -74,8 +74,9 @@ impl Replicas {
         self.each.is_empty()
     }
 
-    /// Reads from the next replica that is not skipped. Replicas take turns. Returns `None` if that
-    /// replica has no free connection or does not answer in time.
+    /// Reads from a replica. Replicas take turns, and a replica that has failed recently is passed
+    /// over. Returns `None` if no replica is available, or if the replica whose turn it is has no
+    /// free connection or does not answer in time.
     pub(super) async fn read<T: Send + 'static, E: WorkError>(
         &self,
         work: impl Work<T, E>,
