@@ -386,7 +386,7 @@ async fn everything(house: &House<'_>) -> Vec<String> {
             None,
         )
         .await;
-    // A member signs in and allows an app, which then revokes its own token.
+    // A member signs in and gives an app access. The app then revokes its own token.
     let link = link_for(org, member, json!({})).await.data();
     secret(&link, "url");
     let own = Org {

@@ -39,7 +39,8 @@ impl FlatSummary {
     }
 }
 
-/// Reads flats by id. Omits flats that the member cannot access.
+/// Reads the flats with the first `MOST` of these ids. Omits flats that the member cannot access.
+/// Returns no flats if the member may not call the operation.
 pub async fn by_ids(
     request: &ConsoleRequest,
     ids: impl Iterator<Item = Uuid>,

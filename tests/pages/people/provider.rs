@@ -110,8 +110,8 @@ async fn a_member_signs_in_by_a_verified_email_address() {
                 "start again",
             );
         }
-        // Each sign-in created a session. The second session replaced the first. No sign-in creates
-        // a member.
+        // Each of the two sign-ins created a session, and the second session replaced the first.
+        // Neither sign-in created a member.
         assert_eq!(
             app.query("select member_id from member_session", Vec::new(), |row| {
                 row.get::<uuid::Uuid>(0)

@@ -53,8 +53,9 @@ pub(super) struct OauthRequest {
     pub(super) signed_in: Option<SignedIn>,
 }
 
-/// A client, and the address to which the server redirects the browser with a code or an error. The
-/// client has registered this address.
+/// The target of the redirect after an authorization request: the client, one of its registered
+/// redirect addresses, and the request's `state`. The server adds a code or an error to the
+/// address.
 #[derive(Debug)]
 pub(super) struct RedirectTarget {
     pub(super) client: OauthClient,

@@ -13,7 +13,8 @@ use super::spec::{FieldSpec, InputKind};
 use crate::refusal::ConsoleRefusal;
 use crate::request::{ConsoleFields, ConsoleRequest};
 
-/// A form whose fields are not derived from an operation's input. The caller passes the fields.
+/// A form whose fields are not derived from an operation's input. The page that contains the form
+/// lists the fields in `specs`.
 pub struct FreeForm<'f> {
     /// The operation that is called when the form is submitted.
     pub operation: &'static str,

@@ -41,8 +41,9 @@ struct NewSubscription<'v> {
 /// Maximum number of flats that the member can name, because each name needs a search.
 const MOST: usize = 20;
 
-/// Returns the ids of the flats that a text names, one name per line. If a name does not identify
-/// exactly one flat, the inner error is a message about that name.
+/// Returns the ids of the flats that the form field `flats` names, one name per line. If there are
+/// too many names, or if a name does not identify exactly one flat, the inner error is a message
+/// about the problem.
 async fn flats_named(
     request: &ConsoleRequest,
 ) -> Result<Result<Vec<Uuid>, String>, ConsoleRefusal> {

@@ -1,4 +1,4 @@
-//! Describes manuals, their categories and instructions for entries of the audit log.
+//! Describes manuals, categories of manuals, and instructions for entries of the audit log.
 
 use engine::audit::{AuditedObject, id};
 use engine::context::Context;

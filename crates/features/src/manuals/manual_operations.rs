@@ -548,7 +548,8 @@ fn value_or_default<T: Default>(result: Result<T, Vec<Issue>>, found_issues: &mu
     })
 }
 
-/// Sets the cover of a manual. Deletes the previous image if it was created for this manual.
+/// Sets the cover of a manual. If this replaces or removes an image that was created for this
+/// manual and that nothing else uses, deletes the image.
 fn set_cover(context: &mut Context<'_, '_>, manual: &mut Manual, cover: CoverChange) -> Result<()> {
     match cover.icon {
         Patch::Keep => {}

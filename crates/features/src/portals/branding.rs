@@ -128,7 +128,8 @@ engine::resource! {
 }
 
 impl Branding {
-    /// Returns a branding with default values, except its name.
+    /// Returns a branding with this id, this name and `now` as the time of its last change. All
+    /// other fields have their default values.
     #[must_use]
     pub fn new(id: Uuid, name: String, now: Moment) -> Self {
         Self {

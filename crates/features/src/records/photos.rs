@@ -60,7 +60,7 @@ impl fmt::Debug for PhotoSigner {
     }
 }
 
-/// The data that a signature covers.
+/// The data that the signature in a photo's URL covers.
 #[derive(Debug, Clone, Copy)]
 struct SignedPhoto<'k> {
     organization: Uuid,
