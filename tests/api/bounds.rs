@@ -39,7 +39,8 @@ const SHORT_FORMATS: &[&str] = &["uuid", "date", "time-of-day", "country"];
 /// store its text, and the body or URL that contains the timestamp has a maximum size.
 const TIMESTAMP_FORMATS: &[&str] = &["date-time", "future-date-time"];
 
-/// Adds to `unbounded_parts` the path of every part of a schema that lacks a bound.
+/// Adds to `unbounded_parts` the path of each list, text and object in a schema that has no maximum
+/// size.
 fn unbounded(schema: &Value, path: &str, unbounded_parts: &mut Vec<String>) {
     if !schema.is_object() {
         return;

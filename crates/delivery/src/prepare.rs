@@ -103,7 +103,8 @@ pub(super) fn prepare(
     Ok(prepared.collect())
 }
 
-/// Returns the message for a delivery, made from the data that the owner returned for it.
+/// Decides whether a delivery is sent. If the owner of the subscription returned data for the
+/// delivery, builds the message from this data. Otherwise discards the delivery.
 fn message(
     id: Uuid,
     delivery: &Delivery,

@@ -137,7 +137,7 @@ mod tests {
         "2026-11-21T09:30:00Z".parse().unwrap()
     }
 
-    /// Returns the secrets that have signed a message sent at the time `at`.
+    /// Returns those of `candidates` with which `secrets` signs a message at the time `at`.
     fn signing<'s>(candidates: &[&'s Secret], secrets: &Secrets, at: Timestamp) -> Vec<&'s Secret> {
         let header = secrets.sign("a", at, "{}").unwrap();
         let by = |signature: &str| {

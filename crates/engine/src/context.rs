@@ -72,7 +72,7 @@ impl<'t> System<'_, 't> {
         Lock::of(self.app_state, organization, raised_revision).take(self.tx)
     }
 
-    /// Creates an id. Later ids sort after it.
+    /// Creates an id. Ids that are created later sort after this id.
     #[must_use]
     pub fn new_id(&self) -> Uuid {
         self.app_state.ids.uuid(self.now)

@@ -283,7 +283,8 @@ impl Idp {
     }
 }
 
-/// Sends the response of this kind. `correct` builds the correct response.
+/// Returns the provider's response of this kind. `correct` builds the response for the kind
+/// `Correct`.
 async fn respond(kind: ResponseKind, correct: impl FnOnce() -> Response) -> Response {
     let text = |status: u16, body: String| {
         (

@@ -62,7 +62,7 @@ pub enum Act {
 pub struct Seen {
     /// Number of received requests by their `webhook-id`.
     requests: Mutex<HashMap<String, usize>>,
-    /// Number of received requests by the id of the record in them.
+    /// For each id of a record, the number of received requests about that record.
     records: Mutex<HashMap<String, usize>>,
     /// Number of accepted connections.
     pub connections: AtomicUsize,

@@ -25,8 +25,7 @@ struct NewSubscription<'v> {
     frame: ConsoleFrame<'v>,
     action: String,
     key: String,
-    /// The events that the form offers. The second value is true if the member has chosen the
-    /// event.
+    /// Each event that the form offers, and whether the member has chosen this event.
     events: Vec<(Event, bool)>,
     url: String,
     /// Whether the form omits an event because only apps can subscribe to that event.

@@ -339,8 +339,10 @@ pub(super) fn identify(
         }
         Surface::Platform => platform_caller(service, operation, request)?,
         Surface::Guest => {
-            // Read the version of the SQLite database before the caller. A caller that is newer
-            // than its version is only read again; an older one would remain cached after a change.
+            // Read the version of the SQLite database before the caller. If a write happens in
+            // between, the cached caller is newer than its version, and the only effect is that the
+            // caller is read again. In the other order, the caller could be older than its version,
+            // and would remain cached after the write.
             let version = service.store.version();
             let identified = link_caller(tx, service.app, request, now)?;
             if let (Some(token), Some(version)) = (link_token(request), version) {

@@ -26,10 +26,11 @@ store::statements! {
 
 /// The value of the metric's label `outcome` for a read that a replica has answered.
 const ANSWERED: &str = "answered";
-/// The value of the label `outcome` for a read for which the replica had other revisions than the
-/// primary.
+/// The value of the label `outcome` for a read that a replica could not answer, because its
+/// revisions differed from those of the primary.
 const BEHIND: &str = "behind";
-/// The value of the label `outcome` for a read for which the replica was unavailable or too slow.
+/// The value of the label `outcome` for a read that no replica answered, because no replica was
+/// available, or because the replica failed or was too slow.
 const UNAVAILABLE: &str = "unavailable";
 
 fn counter(outcome: &'static str) -> Counter {

@@ -45,7 +45,8 @@ store::statements! {
         join organization o on o.id = t.organization_id
         where t.online_since <= ?1 and not (t.organization_id = any(?2)) and o.erased_at is null
         order by t.online_since, t.organization_id limit 1";
-    /// Selects the devices of an organization that came back online at time `?2` or before.
+    /// Selects the devices of an organization whose timers started at the time `?2` or before. A
+    /// timer starts when its device comes back online.
     DUE_WITHIN = "select device_id from device_timer where organization_id = ?1
         and online_since <= ?2
         order by online_since, device_id limit ?3";

@@ -157,7 +157,8 @@ fn extra(id: Uuid, upsell: &Object) -> ExtraView {
     }
 }
 
-/// Returns a field of an upsell if it has the expected type.
+/// Returns the value of a field of an upsell. Returns `None` if the field is missing, or if its
+/// value does not have the type `T`.
 fn field<T: DeserializeOwned>(upsell: &Object, name: &str) -> Option<T> {
     serde_json::from_value(upsell.get(name)?.clone()).ok()
 }

@@ -297,7 +297,7 @@ pub(super) fn length_of(value: &impl Serialize) -> u64 {
     length.0
 }
 
-/// A writer that counts its bytes.
+/// A writer that counts the bytes written to it and discards them.
 struct ByteCounter(u64);
 
 impl Write for ByteCounter {

@@ -72,9 +72,9 @@ mod tests {
             })
     }
 
-    /// Sorts the keys of steps by group of step types, and by position within a group. Without
-    /// automatic order, all types form one group. The test compares this second implementation with
-    /// [`compare`].
+    /// Sorts the keys of steps by the group of the step type, and by position within a group.
+    /// Without automatic order, all types form one group. This is a second, simpler implementation,
+    /// with which the test compares [`compare`].
     fn by_hand(mut keys: Vec<SortKey>, is_automatic: bool) -> Vec<SortKey> {
         keys.sort_by_key(|step| step.id);
         keys.sort_by_key(|step| step.created_at);

@@ -87,7 +87,8 @@ pub(super) fn list(
     })
 }
 
-/// Returns a record of any kind that the caller can access, or 404.
+/// Returns a record of any kind. Returns 404 if the record does not exist, or if the caller cannot
+/// access it.
 pub(super) fn get_any_record(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

@@ -519,7 +519,8 @@ pub fn exists(context: &mut Context<'_, '_>, kind: RecordKind, id: Uuid) -> Resu
     context.exists(&RECORD, values![kind.as_ref(), id])
 }
 
-/// Returns rows of a kind's records: `id, property_id, doc, created_at, updated_at, origin`.
+/// Returns the rows of the records of a kind that have these ids. The columns are `id, property_id,
+/// doc, created_at, updated_at, origin`.
 pub(crate) fn find_rows(
     context: &mut Context<'_, '_>,
     kind: RecordKind,

@@ -153,7 +153,7 @@ mod tests {
         /// literally to the list of assignments.
         #[test]
         fn portal_resolution_agrees_with_the_spec(
-            // The portal with the lower number was created earlier.
+            // A portal is a number here. A portal with a lower number was created earlier.
             mut scopes in prop::collection::vec((0..6_u8, target()), 0..12),
             property in 0..4_u8,
             group in prop::option::of(0..4_u8),

@@ -221,7 +221,8 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns 400 with an issue for each error. The path of an issue has the line and the column.
+/// Returns the 400 error for a file with errors. It has one issue for each error in `imported`. The
+/// path of an issue contains the line and, if known, the column.
 fn invalid_file(imported: &Imported) -> Error {
     let issue = |error: &TableError| {
         let line = usize::try_from(error.line).unwrap_or(usize::MAX);

@@ -343,7 +343,8 @@ mod tests {
             (chosen[0].text.current.as_str(), chosen[0].is_theirs),
             ("My A", None)
         );
-        // If the form does not say which questions it was opened with, nothing is overwritten.
+        // The form does not say which questions it was opened with. So the member must choose a
+        // version, and nothing is overwritten without asking.
         assert_eq!(
             merged(&OpenedQuestions::default(), &mine, &theirs)[0].is_theirs,
             Some(false)

@@ -88,8 +88,8 @@ store::statements! {
     /// Sets the time at which it is next due. Also claims a duty whose stored due time is later
     /// than this new time, because only a clock that was ahead can have set it.
     TAKE_DUTY = "update duty set due_at = ?3 where name = ?1 and (due_at <= ?2 or due_at > ?3)";
-    /// Claims a duty (periodic work that one node does for all) that has no row yet, and sets the
-    /// time at which the duty is next due.
+    /// Claims a duty (periodic work that one node does on behalf of all nodes) that has no row yet.
+    /// Inserts the row with the time at which the duty is next due.
     BEGIN_DUTY = "insert into duty (name, due_at) values (?1, ?2) on conflict do nothing";
 }
 
