@@ -34,8 +34,9 @@ const PAGE_SIZE: u64 = 50;
 const REPETITION: (Duration, usize) = (Duration::from_secs(1), 20);
 /// The minimum rate of a sync, as a fraction of the rate of bare inserts.
 const SYNC_TARGET: f64 = 0.5;
-/// The maximum factors by which the first page and the last page of a million stays may be slower
-/// than the first page of a thousand stays.
+/// The maximum factors by which two pages of a list of a million stays may be slower than the first
+/// page of a list of a thousand stays. The first factor is for the first page, the second for the
+/// last page.
 const PAGE_TARGETS: (f64, f64) = (1.5, 3.0);
 /// The id of the organization to which all stays belong, both those that the service syncs and
 /// those that the benchmark inserts without the service.

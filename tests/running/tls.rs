@@ -297,8 +297,8 @@ async fn a_plain_http_client_gets_an_answer_and_is_disconnected() {
     );
 }
 
-/// The server is stopping. A request that began before still gets its response. A client in the
-/// middle of a TLS handshake does not delay the stop.
+/// The server is stopping. A request that began before the stop still gets its response. A client
+/// in the middle of a TLS handshake does not delay the stop.
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_over_tls_completes_running_requests() {
     let (files, certificate) = Files::new();

@@ -161,7 +161,7 @@ pub(super) struct ClaimedDelivery {
     pub permit: Permit,
 }
 
-/// A subscription, as its row was when its deliveries were claimed.
+/// The state of a subscription's row at the time when deliveries of the subscription were claimed.
 pub(super) struct SubscriptionState {
     /// The organization that owns the subscription.
     pub organization: Uuid,

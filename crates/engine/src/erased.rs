@@ -1,9 +1,9 @@
 //! Removal of the rows of an erased organization, table by table.
 
 /// The SQL that removes up to `?2` rows of an organization. `$key` lists the columns of an index
-/// that begins with the organization. Rows are removed in the order of this index, so the entries
-/// of removed rows are together at its beginning, and a later statement need not read them one by
-/// one. Rows that another transaction has locked are skipped.
+/// that begins with the organization. Rows are removed in the order of this index. The index
+/// entries of removed rows are then next to each other, and a later statement need not read them
+/// one by one. Rows that another transaction has locked are skipped.
 #[macro_export]
 macro_rules! some_of {
     ($table:literal, $key:literal) => {

@@ -44,8 +44,8 @@ struct QueueState<W> {
     /// idle share adds an item, its charged time is raised to this value, so that the share cannot
     /// save up turns.
     now: Duration,
-    /// A number that grows with each queued turn. A new turn stores the current number. Of two
-    /// turns with the same charged time, the turn with the lower number comes first.
+    /// The number for the next turn. It grows with each queued turn. Of two turns with the same
+    /// charged time, the turn with the lower number comes first.
     count: u64,
     /// The number of stored shares at which [`QueueState::remove_idle_shares`] runs.
     forget_at: usize,

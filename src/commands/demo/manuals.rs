@@ -99,8 +99,8 @@ fn always(_: i16) -> Value {
     json!([])
 }
 
-/// Returns the visibility rules that show a manual in the months in which the heating of the house
-/// is on, in the winter that ends in `year` and the next.
+/// Returns the visibility rules that show a manual in the months in which the house is heated. The
+/// rules contain two winters: the one that ends in `year`, and the one after it.
 fn winter(year: i16) -> Value {
     season([
         (year - 1, "10-15", year, "04-30"),

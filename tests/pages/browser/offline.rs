@@ -12,8 +12,8 @@ use super::window::{PHONE, Window};
 
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Dates of a stay that includes both the start of the tests' clock and the real date, because the
-/// browser's service worker uses the clock of this machine.
+/// The dates of a stay that includes two days: the day on which the tests' clock starts, and the
+/// real date. The browser's service worker uses the clock of this machine.
 const STAY_DATES: (&str, &str) = ("2026-11-21", "2099-01-01");
 
 /// Script that returns whether the service worker controls the page and has cached it.

@@ -28,8 +28,9 @@ pub fn shown_from(
         | VisibilityRule::VerificationStatus(_) => None,
     });
     let start = starts.max().filter(|start| at < *start)?;
-    // Without a check-out time, check-out is one nanosecond before the next day. A start that is
-    // counted from this check-out is therefore rounded up to whole milliseconds.
+    // Without a check-out time, check-out counts as one nanosecond before the next day. A start
+    // that is relative to this check-out is then no whole number of milliseconds, so it is rounded
+    // up.
     let start = start
         .round(
             TimestampRound::new()

@@ -210,10 +210,11 @@ fn without_hyphens(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns, for each word of a name that begins with the first letter of `text`, the rest of the
-/// name from this word on. A word begins after any character that is neither a letter nor a digit.
-/// The letter is compared before the character in front of it, because the test of that character
-/// needs a Unicode table and is slower.
+/// Finds the words of `name` that begin with the first letter of `text`. For each of these words,
+/// returns the part of the name from the beginning of the word to the end of the name. A word
+/// begins after any character that is neither a letter nor a digit. The letter is compared before
+/// the character in front of it, because the test of that character needs a Unicode table and is
+/// slower.
 fn words_like<'n>(name: &'n str, text: &str) -> impl Iterator<Item = &'n str> {
     let offsets = text
         .chars()

@@ -43,9 +43,9 @@ const STREAM_WINDOW: u32 = 64 << 10;
 /// Bytes that an HTTP/2 client may send on all streams of a connection before the server reads
 /// them. Unread bytes take memory, up to this limit for each connection.
 const CONNECTION_WINDOW: u32 = 128 << 10;
-/// If the server responds before it has read the whole request, it reads and discards up to this
-/// many bytes. Otherwise the client could get a reset before it reads the response (RFC 9112,
-/// section 9.6).
+/// If the server responds before it has read the whole request, it then reads and discards up to
+/// this many bytes of the rest. Otherwise the client could get a reset before it reads the response
+/// (RFC 9112, section 9.6).
 const MAX_DISCARDED: usize = 16 << 20;
 /// Time limit for discarding the rest of a request after the server has responded to it.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);

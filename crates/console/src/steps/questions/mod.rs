@@ -637,9 +637,9 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
                 let Some(saved) = saved else {
                     return Ok(view.page(request, &now, &known));
                 };
-                // The form now starts from the saved questions. It needs a new idempotency key.
-                // With the old key, a text that the member adds for the next save could get the
-                // response for a text of this save.
+                // The form now starts from the saved questions, so it needs a new idempotency key.
+                // If it kept the old key, and the member added a text before the next save, the
+                // request for this text could get the recorded response for a text of this save.
                 let known = questions_of(request, &saved).await.unwrap_or_default();
                 (view.base, view.updated_at, view.key) = (
                     OpenedQuestions::of(&known),
