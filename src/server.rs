@@ -536,8 +536,8 @@ pub async fn offline_service_at(
     service_of_store(store, clock, public_url).await
 }
 
-/// Does the same as [`offline_service`], and fails if this process cannot migrate the database
-/// itself.
+/// Does the same as [`offline_service`], but fails if this process cannot migrate the database
+/// itself, for example behind a connection pooler.
 pub async fn migrated_service(
     database: &DatabaseFlags,
     clock: Clock,

@@ -89,7 +89,8 @@ enum Command {
         /// The file with the recorded answer.
         answer: PathBuf,
     },
-    /// Post a recorded delivery as many times as each line of standard input requests.
+    /// Post a recorded delivery repeatedly. Each line of standard input has the number of requests
+    /// to send.
     #[command(hide = true)]
     BarePost {
         /// The file with the delivery and its targets.

@@ -20,8 +20,8 @@ const LIST_TARGET: f64 = 0.7;
 /// handler. The response is a tenth as long as the list of steps. The target is below
 /// `LIST_TARGET`, because the fixed cost of a request has more weight in a short response.
 const SHORT_TARGET: f64 = 0.25;
-/// The minimum rate of requests for the compressed list, as a fraction of the rate of a bare HTTP
-/// handler that sends the same bytes.
+/// The minimum rate of requests for the gzip-compressed list of steps, as a fraction of the rate of
+/// a bare HTTP handler that sends the same bytes.
 const COMPRESSED_TARGET: f64 = 0.6;
 /// The value of `--processors` for a server, larger than the number of processors of the machine.
 const PROCESSORS: u32 = 32;

@@ -468,8 +468,8 @@ fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
             }
         }
     }
-    // A table is also bound if the query compares the table's organization column with the
-    // organization column of a bound table.
+    // A table is also bound to the organization if the query compares its organization column with
+    // that of a bound table.
     for _ in 0..names.len() {
         for (left, right) in &block.equal_columns {
             for (one, other) in [(left, right), (right, left)] {

@@ -14,8 +14,8 @@ use test_support::{App, Org, on_both};
 /// active subscriptions.
 const TARGETS_PER_KEY: usize = 90;
 
-/// A special-purpose range: its first and last address, and the addresses before and after it if
-/// these are public.
+/// A special-purpose range of IP addresses: its name (`what`), and its first and last address.
+/// `outside` has the addresses directly before and after the range, if they are public.
 struct Range {
     what: &'static str,
     first: &'static str,

@@ -173,7 +173,8 @@ fn called(request: &ConsoleRequest, name: &str) -> String {
     own.map_or_else(|| labels::label(request.language, name), str::to_owned)
 }
 
-/// Returns the label of an option, or a date in words. Returns `None` for any other value.
+/// Returns the label of a value of the field `choice`, `documentType` or `gender`, or a date in
+/// words. Returns `None` for any other value.
 fn in_words(request: &ConsoleRequest, field: &str, value: &str) -> Option<String> {
     match field {
         "choice" => Some(labels::choice(request.language, value)),

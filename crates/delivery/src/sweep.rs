@@ -140,9 +140,10 @@ pub async fn sweep_old(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Corrects deliveries that were delayed or leased while the clock was ahead: makes them due
-/// earlier, or ends their leases. Only a wrong clock can make a delivery due later than the longest
-/// delay allows. The number of transactions of a run is limited. The next sweep changes the rest.
+/// Corrects deliveries that were delayed or leased while the clock was ahead: ends all their
+/// leases, and makes them due earlier. Only a wrong clock can make a delivery due later than the
+/// longest delay allows. A run changes due times in a limited number of transactions, and the next
+/// sweep changes the rest.
 pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
     let max_delay = max_delay(dependencies.settings.retry_base);
     let Ok(latest) = dependencies.clock.now().checked_add(max_delay) else {

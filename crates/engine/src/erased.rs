@@ -28,7 +28,7 @@ macro_rules! some_of {
 store::statements! {
     /// Removes access tokens.
     ACCESS_TOKENS = crate::some_of!("access_token", "organization_id, member_id, oauth_app_id, id");
-    /// Removes members.
+    /// Removes a batch of an organization's members.
     MEMBERS = crate::some_of!("member", "organization_id, id");
     /// Removes hashes of revoked API keys.
     REVOKED_KEYS = crate::some_of!("revoked_key", "organization_id, token_hash");

@@ -59,7 +59,7 @@ pub struct Policy {
 /// that follow a form.
 #[derive(Debug, Clone)]
 pub enum FormTargets {
-    /// This service and these sources.
+    /// The forms may be sent to this service and to the sites in this list.
     Here(Vec<String>),
     /// Any target. Such a form submits to this server. The response redirects the browser to
     /// another service, such as an OAuth app, which may redirect the browser to unknown targets.

@@ -91,8 +91,8 @@ where
 }
 
 impl<K: Eq + Hash + Clone, V: Clone, E: WorkError + Clone> LookupInner<K, V, E> {
-    /// Adds a look-up to the queue. Returns true if no query is running, so that the caller must
-    /// start one.
+    /// Adds a look-up to the queue. Returns true if no query is running. The calling function must
+    /// then start one.
     fn enqueue(&self, key: K, answer: LookupAnswer<V, E>) -> Result<bool, E> {
         let mut state = self.state();
         if state.waiting.len() >= WAITING {

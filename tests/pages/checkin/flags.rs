@@ -41,7 +41,7 @@ fn external() -> (String, Value) {
     ("external".to_owned(), Value::Null)
 }
 
-/// Returns a `House` with the same data and another stay.
+/// Returns a copy of `house` whose stay is a new reservation of the same flat.
 async fn with_another_stay<'a>(house: &House<'a>) -> House<'a> {
     let org = Org {
         app: house.org.app,

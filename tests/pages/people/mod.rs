@@ -225,7 +225,8 @@ pub fn html(response: &ApiResponse) -> String {
     html
 }
 
-/// Returns the value of a hidden field.
+/// Returns the value of the first hidden field `name` of a page. Panics if the page has no such
+/// field.
 #[track_caller]
 pub fn field(page: &str, name: &str) -> String {
     fields(page, name)

@@ -22,9 +22,9 @@ const WAIT_LIMIT: Duration = Duration::from_secs(20);
 type Statuses = BTreeMap<u16, usize>;
 
 /// Two nodes of the older version run first. A node of this version then starts and migrates the
-/// schema, and the old nodes end one after the other. Clients create manuals all the time. Each
-/// client sends a creation to two nodes in turn, with the same idempotency key, until one of them
-/// succeeds, and then reads the manual from the other of the two.
+/// schema, and the old nodes end one after the other. Meanwhile clients create manuals. Each client
+/// sends a creation to two nodes in turn, with the same idempotency key, until one node succeeds.
+/// The client then reads the new manual from the other one of these two nodes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "needs a binary of an older version; `just upgrade FROM` builds it and runs the test"]
 async fn a_rolling_upgrade_loses_no_writes() {

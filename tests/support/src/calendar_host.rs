@@ -69,7 +69,8 @@ impl CalendarHost {
     }
 }
 
-/// Returns an all-day event in iCalendar format.
+/// Returns an all-day event in iCalendar format. `more` has further properties of the event, one a
+/// line.
 pub fn event(uid: &str, from: &str, until: &str, more: &str) -> String {
     let more = more.replace('\n', "\r\n");
     format!(

@@ -385,8 +385,8 @@ fn free_ports() -> [u16; 2] {
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// A script that kills every process whose id is in a file below the directory `$0`. It kills
-/// Patroni first, because Patroni would restart PostgreSQL.
+/// A shell script that kills etcd, Patroni and PostgreSQL. It reads their process ids from files
+/// below the directory `$0`. It kills Patroni first, because Patroni would restart PostgreSQL.
 const CLEAN_UP: &str = "for file in $0/*/patroni.pid $0/etcd.pid $0/*/data/postmaster.pid; do \
                      test -e $file && kill -KILL $(head -1 $file) 2>/dev/null; done";
 

@@ -494,8 +494,9 @@ impl FieldContext<'_> {
         ))
     }
 
-    /// Returns the checkbox that removes a row. Returns `None` if no rule is stored for the row, or
-    /// if the form is read-only.
+    /// Returns the checkbox that removes a row from a list of rules. Returns `None` if the form is
+    /// read-only. Also returns `None` for a row without a stored rule, unless the member ticked the
+    /// checkbox.
     fn removal(&self, row: &str, reported: Option<&str>) -> Option<Removal> {
         let words = self.request.texts;
         let name = removal_field(row);

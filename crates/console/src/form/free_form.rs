@@ -120,9 +120,9 @@ impl FreeForm<'_> {
         }
     }
 
-    /// Returns the values to send. For a new resource, these are all values that are not empty. For
-    /// an existing one, these are the values that the member changed. If a typed name does not
-    /// identify exactly one row, returns the form with a message instead.
+    /// Returns the values to send. For a new resource, these are all values except empty texts of
+    /// optional fields. For an existing one, these are the values that the member changed. If a
+    /// typed name does not identify exactly one row, returns the form with a message instead.
     pub async fn typed(
         &self,
         request: &ConsoleRequest,

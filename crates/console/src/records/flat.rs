@@ -30,7 +30,7 @@ pub(super) struct FlatPart {
     pub rows: Vec<PartRow>,
     /// A sentence about the rows that the section does not show. `None` if it shows all rows.
     pub more: Option<String>,
-    /// The label and the address of each link below the rows.
+    /// The links below the rows. Each has its label and its address.
     pub ways: Vec<(&'static str, String)>,
 }
 

@@ -377,8 +377,8 @@ fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Adds the default values of the record kind's fields. A typed value has precedence over the
-/// default.
+/// Returns the typed values of a new record, and the default values of the fields that the member
+/// left out.
 fn completed(
     request: &ConsoleRequest,
     kind: RecordKind,

@@ -374,8 +374,8 @@ impl Declaration {
         self.0
     }
 
-    /// Sets the function as [`Declaration::calls_provider`] does. Code of this process calls the
-    /// operation by its `OperationName`.
+    /// Sets the operation's function as [`Declaration::calls_provider`] does, and sets its name.
+    /// Code of this process calls the operation by this name.
     pub fn asks_as<I, O, F>(
         self,
         name: OperationName<O>,

@@ -130,7 +130,7 @@ struct ReservedPart {
 
 #[derive(Clone, Copy)]
 enum Part {
-    /// A part of the memory budget: this number of bytes of a chunk.
+    /// Bytes of the memory budget. A chunk of this length uses them.
     Bytes(u64),
     /// One unfinished request body. It counts towards the maximum number of unfinished bodies.
     Body,

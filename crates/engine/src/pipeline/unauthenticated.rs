@@ -74,8 +74,8 @@ pub fn was_sent(error: &Error) -> bool {
     error.key().is_some_and(|key| key != MISSING)
 }
 
-/// Returns the reason, if the `Authorization` header is missing, repeated or malformed. Returns
-/// `None` for a header with a bearer token.
+/// Returns an error code and a message if the `Authorization` header is missing, repeated or
+/// malformed. Returns `None` for a header with a bearer token.
 fn reason_of_header(
     headers: &HeaderMap,
     required: RequiredCredential,

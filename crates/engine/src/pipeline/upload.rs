@@ -230,7 +230,8 @@ impl BodyReader<'_> {
         Ok(())
     }
 
-    /// Returns the next chunk of a part.
+    /// Returns the next chunk of one part of a multipart body; `None` at the end of the part.
+    /// Resets the count of unparsed bytes.
     async fn next_chunk(&self, part: &mut Field<'_>) -> Result<Option<Bytes>> {
         let chunk = part.chunk().await.map_err(|error| self.broken(&error))?;
         self.unparsed.store(0, Ordering::Relaxed);

@@ -110,8 +110,8 @@ impl Write {
             return Ok(None);
         };
         let reauthenticated = self.authenticate_again(tx)?;
-        // The answer of this operation contains a secret. The recorded response lacks the secret,
-        // but only callers who may still see the answer get the response.
+        // The answer of this operation contains a secret. Its recorded response lacks the secret,
+        // and is still returned only to callers who may see the answer.
         if let (Some(once), Some(id)) = (self.call.operation.shows_once, self.caller.organization())
         {
             let access = self.access(reauthenticated.as_deref());

@@ -88,7 +88,7 @@ pub fn disable_events_of_member(
     log_all_disabled(context, &disabled, reason)
 }
 
-/// Logs that subscriptions were disabled.
+/// Logs each of the subscriptions in `disabled`, with the reason for which it was disabled.
 fn log_all_disabled(
     context: &Context<'_, '_>,
     disabled: &[Row],

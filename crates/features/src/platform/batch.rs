@@ -518,7 +518,8 @@ impl SyncBatch {
         }
     }
 
-    /// Removes from a record every reference to a deleted record.
+    /// Removes from a record every reference to a deleted record. If the writer may not change the
+    /// record, refuses the change instead.
     fn clear_references(&mut self, (kind, id): (RecordKind, Uuid), deleted: (RecordKind, Uuid)) {
         let Some(before) = self.current(kind, id).cloned() else {
             return;

@@ -505,7 +505,7 @@ pub(crate) fn link_all<'k>(
     context.execute_many(&INSERT_LINK, rows).map(drop)
 }
 
-/// Deletes the links from the given sources.
+/// Deletes all links that lead away from the objects of the kind `from_kind` with the ids `from`.
 pub(crate) fn unlink_all(
     context: &mut Context<'_, '_>,
     from_kind: &str,

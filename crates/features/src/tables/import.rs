@@ -350,7 +350,7 @@ fn import(context: &mut Context<'_, '_>, table: &ImportTable) -> Result<Imported
     Ok(imported)
 }
 
-/// Converts an issue that occurred when the records were written. The resulting error names the
+/// Adds the error for an issue that occurred when the records were written. The error names the
 /// line of the record and the column of the field.
 fn add_issue(imported: &mut Imported, issue: &Issue, lines: &[u64], headers: &Headers) {
     let index = issue.path.iter().find_map(|step| match step {
