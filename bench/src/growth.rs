@@ -148,7 +148,7 @@ impl Curve {
     }
 }
 
-/// Returns a table with the costs of each request at all sizes.
+/// Returns a table with the cost of each request at each size of the organization.
 pub fn table(curves: &[Curve]) -> String {
     let mut text = String::from(
         "\n| milliseconds, with so many steps, manuals and properties | 10 | 100 | 1,000 | 10,000 \

@@ -250,7 +250,8 @@ pub fn sign_in_url(raw: &str) -> Result<Url, String> {
     url.ok_or_else(|| format!("{text:?} is not an address such as https://app.example.com/sign-in"))
 }
 
-/// Parses an http or https address to which the service appends paths. Removes a slash at the end.
+/// Parses an http or https address to which the service appends paths. Refuses an address with a
+/// query or a fragment. Changes the origin to lower case, and removes slashes at the end.
 fn address(raw: &str, example: &str) -> Result<String, String> {
     let text = text::trim_setting(raw)?;
     let is_base = |url: &Url| {

@@ -65,7 +65,8 @@ fn nicknames(rows: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the nicknames of a list of steps, joined by spaces.
+/// Returns the nicknames of the steps that `GET /precheck-steps` lists for `query`, joined by
+/// spaces.
 async fn listed(api: &Api, query: &str) -> String {
     nicknames(&api.get(&format!("/precheck-steps?{query}")).await.data()).join(" ")
 }

@@ -425,6 +425,8 @@ fn unbound(text: &str) -> Vec<String> {
 }
 
 /// A query within a statement, with the tables and columns that the parser has found in it.
+/// `within` is the index of the surrounding query, and `bound` has the tables that are known to be
+/// bound to the organization.
 #[derive(Default)]
 struct Block {
     within: Option<usize>,

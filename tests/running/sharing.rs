@@ -432,7 +432,7 @@ async fn a_timed_out_write_rolls_back_its_whole_group_commit() {
     }
 }
 
-/// An operation whose caller has disconnected does not delay the operations behind it.
+/// A queued operation that has timed out does not delay the operations behind it in the queue.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_abandoned_write_does_not_delay_later_writes() {
     let Some(store) = store().await else { return };

@@ -93,7 +93,7 @@ pub enum RaisedRevision {
 pub(crate) struct Lock {
     organization: Uuid,
     raised_revision: RaisedRevision,
-    /// The random amount by which the revision is raised (`LOCK_ORGANIZATION`).
+    /// The random number that the statement `LOCK_ORGANIZATION` adds to the revision.
     increment: i64,
 }
 

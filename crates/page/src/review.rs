@@ -90,7 +90,8 @@ pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String
     .map_err(Error::internal)
 }
 
-/// Returns the steps that prevent the submission.
+/// Returns the incomplete steps, which prevent the submission. Each has a sentence about the
+/// missing part, and a link to its page.
 fn missing(page_stay: &PageStay) -> Vec<IncompleteStep<'_>> {
     let missing = |step| {
         Some(IncompleteStep {

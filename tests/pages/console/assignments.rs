@@ -355,7 +355,7 @@ async fn ticks_are_kept_when_the_form_is_refused(app: App) {
     form.fields.retain(|(name, _)| name != "assigned");
     form.fields
         .push(("assigned".to_owned(), flats[1].to_string()));
-    // Another caller assigns a third flat after the member has opened the form.
+    // An API client assigns a third flat after the member has opened the form.
     api.post("/entity-scopes/add", scopes(&flats[2..]))
         .await
         .data();

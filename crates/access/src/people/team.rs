@@ -232,7 +232,7 @@ fn check_permissions<'p>(
     }
 }
 
-/// Returns 409 if another member has the mail address.
+/// Returns 409 if a member other than `own` has the mail address.
 fn check_address(context: &mut Context<'_, '_>, email: &str, own: Option<Uuid>) -> Result<()> {
     let existing = by_email(context, email)?;
     if existing.is_none_or(|existing| Some(existing.id) == own) {

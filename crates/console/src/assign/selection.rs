@@ -16,8 +16,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Reads the ticks from a form: the boxes of the page that the form shows, and the unsaved
-    /// ticks of pages that it does not show.
+    /// Reads from a form the targets to assign and to unassign: by the checkboxes on the shown
+    /// page, and by the hidden fields with unsaved changes of other pages.
     pub fn of(fields: &ConsoleFields) -> Self {
         let all = |name: &str| -> BTreeSet<&str> {
             fields

@@ -77,8 +77,8 @@ pub fn describe_action(words: &ConsoleAuditWords, action: &AuditedAction<'_>) ->
     )
 }
 
-/// Returns the sentence for an operation, with placeholders for names. Returns `None` for an
-/// unknown operation.
+/// Returns the sentence for an operation, with placeholders for names. `is_new` is true if the
+/// operation created its object. Returns `None` for an unknown operation.
 fn sentence(words: &ConsoleAuditWords, operation: &str, is_new: bool) -> Option<&'static str> {
     Some(match operation {
         "createPortal"

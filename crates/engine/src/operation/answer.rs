@@ -172,7 +172,7 @@ impl Answer {
         }
     }
 
-    /// Returns the value; `None` for an answer with JSON text.
+    /// Returns the answer's value and its pagination; `None` for an answer that is JSON text.
     pub(crate) fn local(&self) -> Option<LocalValue> {
         match &self.data {
             AnswerData::Value(value) => Some(LocalValue {

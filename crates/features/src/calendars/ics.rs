@@ -151,7 +151,8 @@ fn events(calendar: &ICalendar) -> impl Iterator<Item = &ICalendarComponent> {
         .filter(|component| component.component_type == ICalendarComponentType::VEvent)
 }
 
-/// Adds an event to the content, or skips it with a warning.
+/// Adds a calendar event to the parsed content. Skips an event that has no UID, repeats or has
+/// invalid dates, and adds a warning about it.
 fn add_event(
     component: &ICalendarComponent,
     zones: &TzResolver<&str>,

@@ -143,7 +143,7 @@ impl CalendarFetcher {
     }
 
     /// Fetches a feed now, and returns its new state. If another fetch of the feed is in progress,
-    /// waits for that fetch first.
+    /// waits for its end first. Fails with 409 if that fetch takes too long.
     pub(super) async fn fetch_now(&self, organization: Uuid, feed: Uuid) -> Result<CalendarFeed> {
         let service = self
             .service

@@ -264,7 +264,8 @@ fn may_preview(body: &Value, access: &Access) -> Result<()> {
     Ok(())
 }
 
-/// Refuses `propertyId` beside `reservationId`, because a reservation has its own property.
+/// Returns an issue if a request has both `propertyId` and `reservationId`, because a reservation
+/// has its own property.
 fn issue(input: &CreatePreview) -> Option<Issue> {
     let are_both = input.reservation_id.is_some() && input.property_id.is_some();
     are_both.then(|| {

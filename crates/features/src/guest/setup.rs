@@ -87,8 +87,8 @@ pub(super) fn load_with_setup(
     load_setup_for(context, id, reservation, language)
 }
 
-/// Does the same as [`load_with_setup`], for a reservation that the caller has already read from
-/// the database.
+/// Does the same as [`load_with_setup`], for a reservation that the calling function has already
+/// read from the database.
 pub(super) fn load_setup_for(
     context: &mut Context<'_, '_>,
     id: Uuid,

@@ -247,7 +247,7 @@ impl RecordKind {
         }
     }
 
-    /// Returns the data of other modules that depends on records of this kind.
+    /// Returns the kind of data in other modules that depends on records of this kind.
     pub(crate) const fn dependents(self) -> Dependents {
         match self {
             Self::Property => Dependents::Flat,

@@ -402,7 +402,8 @@ pub(crate) fn wrong_links(
     Ok(issues)
 }
 
-/// Fails with 404 if a limited caller can see none of the resources that show one of these texts.
+/// Fails with 404 if a limited caller can see no resource that shows the text, for any one of these
+/// texts.
 fn check_visible_uses(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],

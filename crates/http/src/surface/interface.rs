@@ -95,7 +95,8 @@ impl Interface {
         paths.into_iter().map(str::to_owned).collect()
     }
 
-    /// Assigns an id to a request, turns a panic into a logged 500, and logs the request.
+    /// Handles a request: assigns an id to it, refuses it if it exceeds a limit, turns a panic into
+    /// a logged 500, and logs the request.
     pub async fn respond(self, mut request: HttpRequest) -> Response {
         let service = self.service;
         let id = service.app_state.ids.uuid(service.clock.now());

@@ -58,7 +58,8 @@ impl OpenedQuestions {
         )
     }
 
-    /// Formats the keys and hashes of the opened questions for a hidden field of the form.
+    /// Formats the keys and hashes of the questions with which the form was opened, for a hidden
+    /// field of the form.
     pub fn text(&self) -> String {
         self.0
             .iter()

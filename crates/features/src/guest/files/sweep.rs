@@ -65,9 +65,9 @@ store::statements! {
     /// Queues a folder of the storage, so that all files in it are deleted.
     QUEUE_FOLDER = "insert into file_removal (organization_id, key) values (?1, ?2)
         on conflict do nothing";
-    /// Selects files whose next retention check is after `?1`, the latest first. The sweep passes
-    /// the latest time that a correct clock could have written, so a later time was written while
-    /// the clock was ahead.
+    /// Selects files whose next retention check is after `?1`, the latest first. `?1` is the latest
+    /// time that a correct clock could have written. A later time was written while the clock was
+    /// ahead.
     LATE = "select organization_id, id from guest_file where due_at > ?1 order by due_at desc
         limit ?2";
     /// Sets the time of a file's next retention check to a timestamp, if the stored time is after

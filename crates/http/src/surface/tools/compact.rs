@@ -157,9 +157,9 @@ impl CompactSchema {
         split_types(result)
     }
 
-    /// Returns the value that the compact schema has for the keyword `name` of JSON Schema. Returns
-    /// `None` if the keyword is `required` and its list is empty, because the keyword is then
-    /// omitted.
+    /// Returns the value of the JSON Schema keyword `name` in the compact schema. Unless
+    /// `takes_null` is set, leaves `null` out of lists of types and of allowed values. Returns
+    /// `None` for an empty `required`, because the compact schema omits it.
     fn plain(&self, name: &str, value: &Value) -> Option<Value> {
         let is_included =
             |value: &&Value| self.takes_null || (!value.is_null() && *value != "null");
