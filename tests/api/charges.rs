@@ -83,8 +83,8 @@ async fn notices(house: &House<'_>) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Writes the reservation of the house again, with the default values except for the fields in
-/// `more`.
+/// Writes the reservation of the house again: the default reservation, with the fields of `more`
+/// added or replaced.
 async fn change_stay(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;

@@ -260,7 +260,7 @@ impl ReplicaPair {
 }
 
 /// The replica falls silent, becomes unavailable, and returns. The responses are always correct,
-/// and no caller waits long for the replica.
+/// and no request waits long for the replica.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_silent_replica_is_bypassed() {
     let Some(pair) = ReplicaPair::start().await else {

@@ -55,8 +55,9 @@ pub struct RequestedFields<'n> {
 }
 
 impl<'n> RequestedFields<'n> {
-    /// Returns the fields that a step asks for. `check_in` is the day of check-in. Rules about the
-    /// age of guests use their age on this day.
+    /// Returns the fields that a step asks for: those of the other guests if `is_other` is true,
+    /// otherwise those of the guest who booked. Rules about the age of guests use their age on the
+    /// day `check_in`.
     #[must_use]
     pub fn of(step: &'n StepView, is_other: bool, check_in: Date) -> Self {
         Self {

@@ -85,7 +85,7 @@ const ABANDONED: u8 = 2;
 pub(crate) struct Progress(Arc<AtomicU8>);
 
 impl Progress {
-    /// Marks the work as begun. Returns false if the caller has stopped waiting.
+    /// Marks the work as begun. Returns false if the thread that waited for the work has given up.
     pub(crate) fn begin(&self) -> bool {
         self.0
             .compare_exchange(WAITING, STARTED, Ordering::AcqRel, Ordering::Acquire)

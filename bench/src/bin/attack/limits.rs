@@ -52,8 +52,8 @@ const ADDRESSES: u8 = 50;
 /// `FEW_FILES` files, including sockets.
 const SILENT_CONNECTIONS: usize = 1_500;
 
-/// Sends endless bodies without a credential, over HTTP/1.1 and HTTP/2. Then checks the server's
-/// memory.
+/// Keeps requests with incomplete bodies open, without a credential, over HTTP/1.1 and HTTP/2. Then
+/// checks the server's memory.
 pub async fn unfinished_bodies(stage: &mut Stage) -> anyhow::Result<String> {
     let (address, open) = (
         stage.server.target.address()?,

@@ -122,8 +122,8 @@ async fn register_client(
     Ok(client)
 }
 
-/// Reads the JSON body of a registration. Returns an error if the body exceeds the size limit or
-/// the time limit.
+/// Reads the JSON body of a registration. Returns an error if the content type is not JSON, or if
+/// the body exceeds the size limit or the time limit.
 async fn read_body(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, OauthError> {
     let kind = headers
         .get(CONTENT_TYPE)

@@ -19,8 +19,8 @@ use crate::merge::{MergeResult, merge};
 use crate::refusal::ConsoleRefusal;
 use crate::request::{ConsoleFields, ConsoleRequest, first_value};
 
-/// Maximum number of characters that the form shows of a value that another member saved. It is as
-/// high as the limit of the longest text, so that the whole value is shown.
+/// Maximum number of characters that the form shows of a value that another member saved. A single
+/// text is never longer, but a value that consists of several texts is cut.
 const MAX_SAVED_LENGTH: usize = 6_000;
 
 /// The stored state of a resource, as operations return it.

@@ -108,7 +108,8 @@ fn path(path: &str, kind: RecordKind) -> String {
     }
 }
 
-/// Refuses members who can access only some of the flats, because they may not change records.
+/// Returns 404 for a member who may not manage the organization or can access only some of its
+/// flats. Such a member may not change records.
 fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     if request.manages_whole_organization() {
         Ok(())

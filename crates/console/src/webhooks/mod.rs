@@ -149,8 +149,8 @@ fn is_at(one: &WebhookSubscription, host: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(&host.to_lowercase()))
 }
 
-/// Returns the names of the flats that a subscription is limited to. Returns `None` if it covers
-/// all flats.
+/// Returns the names of the flats that a subscription is limited to: at most [`MAX_NAMED`] names,
+/// and the number of the other flats. Returns `None` if the subscription covers all flats.
 async fn flats_of(
     request: &ConsoleRequest,
     one: &WebhookSubscription,

@@ -30,8 +30,9 @@ impl CompressedPrefix {
         }
     }
 
-    /// Returns the text followed by `end`, as a gzip member. `end` is a stored block after the
-    /// compressed blocks (RFC 1951, 3.2.4), so it may have at most 65,535 bytes.
+    /// Returns the text followed by `end` as a gzip member, in two parts. The second part contains
+    /// `end` uncompressed, as one stored block (RFC 1951, 3.2.4). Such a block has at most 65,535
+    /// bytes.
     pub(super) fn gzip(&self, end: &[u8]) -> [Bytes; 2] {
         let length = u16::try_from(end.len()).unwrap_or(u16::MAX);
         let end = &end[..usize::from(length)];

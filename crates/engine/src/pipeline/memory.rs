@@ -189,8 +189,8 @@ impl Memory {
         }
     }
 
-    /// Returns the cached caller of a token, if the caller was read in this version of the
-    /// database.
+    /// Returns the cached caller of a token, if the caller was read in this version of the database
+    /// and is still valid at `now`.
     pub(super) fn caller(
         &self,
         presented: PresentedCredential<&str, &str>,

@@ -501,7 +501,8 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
 }
 
 /// Counts one request against the caller's quota that all nodes share. Returns `None` if quotas are
-/// not shared or the shared store is unavailable.
+/// not shared or the shared store is unavailable. Also returns `None` outside of the public
+/// interface, and for a caller whom the surface has identified.
 async fn take_shared_quota(call: &Call, caller: &Caller) -> Option<Quota> {
     let Call {
         service,

@@ -108,7 +108,7 @@ enum WriteMode {
 }
 
 impl WriteScopes {
-    /// Returns the targets in the request.
+    /// Returns all targets in the request: properties, property groups, tags and portals.
     pub(super) fn targets(&self) -> BTreeSet<Target> {
         let of = |kind, ids: &Field<Vec<Uuid>>| {
             ids.sent()

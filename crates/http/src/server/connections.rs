@@ -370,8 +370,8 @@ impl Connections {
     async fn run_to_end(&self, mut connection: Pin<&mut Connection<'_>>, activity: &Activity) {
         let mut closing_since = None;
         let closing = async {
-            // Read requests that have already arrived before the connection closes. With TLS, a
-            // request may have arrived with the end of the handshake.
+            // Before the connection closes, read the requests that have already arrived. With TLS,
+            // a request may have arrived with the end of the handshake.
             let started = Instant::now();
             self.closing.cancelled().await;
             tokio::time::sleep_until(started + READ_DELAY).await;

@@ -108,9 +108,9 @@ impl Tls {
         let CertificateSource::Managed(managed) = &self.source else {
             return Err("the certificate is in files".into());
         };
-        // `CertifiedKey::from_der` is not suitable: it compares the key with the certificate, and
-        // refuses the critical extension in the certificate of a challenge, which only certificate
-        // authorities understand.
+        // `CertifiedKey::from_der` is not suitable, because it compares the key with the
+        // certificate. The comparison fails for the certificate of a challenge: this certificate
+        // has a critical extension that only certificate authorities understand.
         let key =
             crypto::ring::sign::any_supported_type(&key).map_err(|error| error.to_string())?;
         let certified_key = CertifiedKey::new(vec![certificate], key);

@@ -166,7 +166,7 @@ pub fn publish(value: &mut Value) {
     }
 }
 
-/// Removes the components that the document does not refer to.
+/// Removes the components that the document does not refer to, except the security schemes.
 fn remove_unused_components(document: &mut Value) {
     loop {
         let mut references = BTreeSet::new();
