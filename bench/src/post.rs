@@ -27,7 +27,7 @@ struct Job {
     urls: Vec<String>,
     headers: BTreeMap<String, String>,
     body: String,
-    /// Maximum number of posts that are in progress at the same time.
+    /// Maximum number of POST requests that are in progress at the same time.
     concurrency: usize,
     /// The file with the certificate authority of the receivers.
     authority: PathBuf,

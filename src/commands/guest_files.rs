@@ -103,8 +103,8 @@ fn copy_files(source: &Path, target: &Path, previous: Option<&Path>) -> Result<u
         if kind.is_dir() {
             count += copy_files(&path, &copy, previous.as_deref())?;
         } else if kind.is_file() && !name.to_string_lossy().contains('#') {
-            // This loop skips a file with `#` in its name: the service is still writing it, so it
-            // is incomplete.
+            // The service is still writing a file with `#` in its name. Such a file is incomplete,
+            // so this loop does not copy it.
             count += usize::from(copy_file(&path, &copy, previous.as_deref())?);
         }
     }

@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 
 use super::{Client, Process, sqlite_in};
 
-/// Sends one byte at a time until the server closes the connection. Returns the time from the first
-/// byte to the close.
+/// Sends `beginning`, and then `byte` every 250 ms until the server closes the connection. Returns
+/// the time from the first byte to the close.
 async fn send_slowly(address: String, beginning: String, byte: &'static [u8]) -> Duration {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let start = Instant::now();
@@ -105,7 +105,7 @@ async fn bodies_sent_byte_by_byte_time_out() {
     assert_slow_clients_disconnected(beginning, b" ", 29, 34).await;
 }
 
-/// Sends a form of the sign-in page byte by byte, without a credential.
+/// Sends forms without a credential byte by byte, to the token endpoint and to the sign-in page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "waits for the thirty seconds that a form may take; `just soak` runs it"]
 async fn forms_sent_byte_by_byte_time_out() {

@@ -454,8 +454,8 @@ impl ProviderClient {
         url.scheme() == "https" || (self.allows_http && url.scheme() == "http" && is_loopback(url))
     }
 
-    /// Sends a request to the provider. Does not follow redirects, and limits the size of the
-    /// response.
+    /// Sends a request to the provider. Refuses an endpoint that is not https. Does not follow
+    /// redirects, and limits the size of the response.
     async fn send(
         &self,
         request: HttpRequest<Vec<u8>>,

@@ -533,7 +533,8 @@ fn read_by_hashes(
     Ok(())
 }
 
-/// Returns the caller who has this credential, with the caller's current rights.
+/// Returns the caller who has this credential, with the caller's current rights. Returns `None` for
+/// the platform, for guests and for previews.
 pub fn load(
     tx: &mut Transaction<'_>,
     organization: Uuid,

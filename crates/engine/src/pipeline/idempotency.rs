@@ -53,8 +53,8 @@ store::statements! {
     /// Lists expired idempotency records of all organizations.
     EXPIRED = "select organization_id, credential, key from idempotency_record
         where completed_at <= ?1 order by completed_at limit ?2";
-    /// Removes those of the idempotency records with the given credentials and keys that have
-    /// expired. All belong to one organization.
+    /// Removes expired idempotency records of one organization, among the records with the given
+    /// credentials and keys.
     REMOVE = "delete from idempotency_record where organization_id = ?1 and credential = any(?2)
         and key = any(?3) and completed_at <= ?4";
 }

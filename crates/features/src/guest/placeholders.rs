@@ -126,7 +126,7 @@ pub(super) struct Values<'s> {
 }
 
 impl<'s> Values<'s> {
-    /// Collects the values for a stay. A preview shows [`HIDDEN`] instead of the password.
+    /// Collects the values for a stay. A preview shows [`HIDDEN`] instead of the Wi-Fi password.
     pub(super) fn of(
         stay: &'s Stay,
         custom: &'s CustomValues,

@@ -47,7 +47,7 @@ pub struct Limits {
 const RESERVED_FILES: u64 = 256;
 
 impl Limits {
-    /// Reduces the number of connections if the process cannot open enough files for them.
+    /// Reduces the maximum number of connections if the process cannot open enough files for them.
     #[must_use]
     pub fn fitted(self, open_files: u64) -> Self {
         let available = open_files

@@ -27,7 +27,7 @@ const GROUP_SIZE: usize = 64;
 /// next transaction.
 const GROUP_TIME: Duration = Duration::from_millis(10);
 
-/// Begins the first savepoint of a transaction, which is that of its second operation. The first
+/// SQL for the second operation of a transaction, which gets the first savepoint. The first
 /// operation needs no savepoint, because a rollback of the transaction undoes it.
 const FIRST_SAVEPOINT: &str = "savepoint operation";
 const NEXT_SAVEPOINT: &str = "release savepoint operation; savepoint operation";

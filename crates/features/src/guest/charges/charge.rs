@@ -239,8 +239,8 @@ impl StoredCharge {
     }
 
     /// Returns a new charge that replaces this charge, if this charge was cancelled together with
-    /// its stay. The caller has found that the stay is no longer cancelled. Returns `None` for any
-    /// other charge.
+    /// its stay. Then also clears this mark, so that only one charge replaces it. Returns `None`
+    /// for any other charge. The calling function has found that the stay is no longer cancelled.
     pub(super) fn replacement_charge(
         &mut self,
         id: Uuid,
