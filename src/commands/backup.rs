@@ -49,9 +49,9 @@ pub async fn backup(flags: BackupFlags) -> Result<(), String> {
     super::print_text(&format!("{file_name}: {bytes} bytes\n"))
 }
 
-/// Makes a backup set now and after every interval, until SIGTERM or SIGINT arrives. If the first
-/// backup fails, the command fails, because the settings are probably wrong. A later failure is
-/// logged, and the command tries again after the interval.
+/// Makes a backup set now and, with `--every`, after every interval, until SIGTERM or SIGINT
+/// arrives. If the first backup fails, the command fails, because the settings are probably wrong.
+/// A later failure is logged, and the command tries again after the interval.
 async fn keep_sets(flags: BackupFlags) -> Result<(), String> {
     let watch = |kind| signal(kind).map_err(|error| error.to_string());
     let (mut terminate, mut interrupt) = (

@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::manuals::{change, create, scope, try_create};
 
-/// Writes the record of the flat with these additional fields.
+/// Writes the record of the flat again: the default data, with the fields of `more` added or
+/// replaced.
 async fn write_flat(house: &House<'_>, more: Value) {
     let mut data = json!({
         "name": "Casa Azul 2-1",

@@ -128,7 +128,8 @@ pub async fn fill(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Corrects the queue's rows of organizations whose due time was at least `TIDY_INTERVAL` ago.
+/// Corrects rows of the queue whose due time was at least [`TIDY_INTERVAL`] ago, at most
+/// [`TIDY_LIMIT`] rows. The queue has one row for each organization.
 pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
     let now = dependencies.clock.now();
     let Ok(due_before) = now.checked_sub(TIDY_INTERVAL) else {

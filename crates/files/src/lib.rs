@@ -81,7 +81,7 @@ pub struct ObjectWriter {
 /// The content of the object, in pieces. A piece is read when the code that uses the stream asks
 /// for it.
 pub struct ObjectReader {
-    /// Size of the object in bytes.
+    /// The content of the object, in pieces. Polling the stream reads the next piece.
     pub size: u64,
     /// The content of the object. Each piece is read from the storage only when the reader asks for
     /// it.

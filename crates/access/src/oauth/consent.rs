@@ -165,8 +165,8 @@ fn caution(words: &ConsentWords, client: &OauthClient) -> Option<String> {
     }
 }
 
-/// Returns the text that names the properties to which the app gets access. These are all
-/// properties to which the member has access.
+/// Returns a text about the properties to which the app gets access: all properties to which the
+/// member has access. The text names at most [`MAX_NAMES`] of them.
 async fn properties(
     service: &Service,
     words: &ConsentWords,

@@ -108,8 +108,8 @@ async fn revoke_token(
     }
 }
 
-/// Ends the grant of a refresh token (RFC 7009, section 2.1). This also deletes the grant's access
-/// tokens. Returns false, and changes nothing, if the token belongs to another client.
+/// Ends the grant of a refresh token (RFC 7009, section 2.1), deletes its access tokens, and writes
+/// an audit entry. Returns false, and changes nothing, if the token belongs to another client.
 fn end_grant(
     context: &mut Context<'_, '_>,
     hash: &[u8],

@@ -59,7 +59,8 @@ impl Cookie {
         single_value(headers, &self.name(service))
     }
 
-    /// Returns the value that a browser sends split over several cookies.
+    /// Returns a value that the server has split over several cookies. Returns `None` if the
+    /// browser sends no part of it.
     pub(super) fn read_parts(self, service: &Service, headers: &HeaderMap) -> Option<String> {
         let parts: Vec<String> = (0..MAX_PARTS)
             .map_while(|part| single_value(headers, &self.part_name(service, part)))

@@ -65,7 +65,7 @@ store::statements! {
         select organization_id, ?2, ?3, 'portal_settings', id, ?5 from portal
         where organization_id = ?1 and id = any(?4)
         on conflict do nothing";
-    /// Deletes assignments.
+    /// Deletes the assignments of an entity to the targets of one kind with the given ids.
     REMOVE = "delete from entity_scope where organization_id = ?1 and entity_type = ?2
         and entity_id = ?3 and target_kind = ?4 and target_id = any(?5)";
     /// Deletes the direct assignments of portals to the given properties. Without the index hint,

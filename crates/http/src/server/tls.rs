@@ -304,7 +304,8 @@ fn protocols() -> Vec<Vec<u8>> {
     vec![b"h2".to_vec(), b"http/1.1".to_vec()]
 }
 
-/// Reads a certificate chain and its private key from one PEM text.
+/// Reads a certificate chain and its private key from one PEM text. Also returns the certificate's
+/// names and its period of validity.
 fn certified_key(pem: &[u8]) -> Result<(CertificateFacts, CertifiedKey), String> {
     let chain = chain(pem)?;
     let (not_before, not_after) = validity(&chain[0])?;

@@ -292,8 +292,8 @@ impl Batch {
         }
     }
 
-    /// Rolls back the statements sent since a mark. Does nothing if this was the only operation,
-    /// because the end of the transaction then rolls it back.
+    /// Rolls back the statements sent since `mark`. Does nothing if they belong to the only
+    /// operation of the transaction, because the end of the transaction then rolls them back.
     fn roll_back(&mut self, mark: Mark, has_next: bool) -> Result<()> {
         if !self.connection.discard_since(mark) || (self.done.is_empty() && !has_next) {
             return Ok(());
