@@ -151,8 +151,8 @@ impl ConsoleRefusal {
 
 impl ConsoleRefusal {
     /// Separates refusals of sent values from other refusals. A refusal of sent values becomes the
-    /// inner error, so that the caller can show the form again. Any other refusal becomes the outer
-    /// error, for which the console shows an error page.
+    /// inner error, so that the calling function can show the form again. Any other refusal becomes
+    /// the outer error, for which the console shows an error page.
     pub fn split_by_input<T>(sent: Result<T, Self>) -> Result<Result<T, Self>, Self> {
         match sent {
             Err(refusal) if !refusal.is_about_input() => Err(refusal),

@@ -31,8 +31,8 @@ use super::dependencies::Dependencies;
 const TIDY_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of rows that one run of `tidy` corrects.
 const TIDY_LIMIT: i64 = 256;
-/// Of this many corrections of the queue, one is a run of `fill` and all others are runs of `tidy`.
-/// With one correction every [`TIDY_INTERVAL`], `fill` runs every ten minutes.
+/// Number of queue corrections in one cycle: one of them is a run of `fill`, and the others are
+/// runs of `tidy`. With one correction every [`TIDY_INTERVAL`], `fill` runs every ten minutes.
 const RUNS_BETWEEN_FILLS: u32 = 120;
 
 store::statements! {
@@ -42,8 +42,8 @@ store::statements! {
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
     /// Selects the organizations whose due time is `?1` or earlier, the earliest first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
-    /// Locks the row of an organization, so that no other transaction updates it. Returns no row if
-    /// another transaction has locked it.
+    /// Selects the earliest time at which a delivery of an organization becomes due, or a lease of
+    /// one ends.
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
     /// The earliest due time or end of a lease among an organization's deliveries.
     FIRST = "select min(first) from

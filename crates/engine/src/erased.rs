@@ -30,7 +30,7 @@ store::statements! {
     ACCESS_TOKENS = crate::some_of!("access_token", "organization_id, member_id, oauth_app_id, id");
     /// Removes a batch of an organization's members.
     MEMBERS = crate::some_of!("member", "organization_id, id");
-    /// Removes hashes of revoked API keys.
+    /// Removes a batch of the hashes of an organization's revoked API keys.
     REVOKED_KEYS = crate::some_of!("revoked_key", "organization_id, token_hash");
     /// Deletes a batch of an organization's API keys.
     API_KEYS = crate::some_of!("api_key", "organization_id, created_at, id");

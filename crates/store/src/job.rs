@@ -104,7 +104,7 @@ impl Progress {
     }
 }
 
-/// A caught panic. It is passed to the caller and raised again there.
+/// A caught panic. The thread that waits for the work raises it again.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
 /// Runs work and catches a panic in it, so that the thread and its connection survive.

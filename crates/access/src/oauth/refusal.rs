@@ -98,7 +98,8 @@ impl OauthError {
     }
 
     /// Returns the error as a JSON response (RFC 6749, section 5.2; RFC 7591, section 3.2.2). A 401
-    /// has the required `WWW-Authenticate` header (RFC 9110, section 15.5.2).
+    /// has the required `WWW-Authenticate` header (RFC 9110, section 15.5.2). A 503, and an error
+    /// with a retry time, have `Retry-After`.
     pub(super) fn response(&self) -> Response {
         let body = json!({ "error": self.code.as_ref(), "error_description": self.description })
             .to_string();

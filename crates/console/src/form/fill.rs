@@ -319,8 +319,9 @@ pub fn read(spec: &FieldSpec, name: &str, fields: &ConsoleFields) -> Option<Valu
     }
 }
 
-/// Returns whether a value shows that the member filled in its row. An unticked checkbox does not
-/// show this, because the browser sends the hidden field `….here` for empty rows as well.
+/// Returns whether a value shows that the member filled in its row. An unticked checkbox is no such
+/// value. The browser sends the hidden field `….here` for each checkbox, so every empty row has
+/// one.
 fn is_filled_in(spec: &FieldSpec, value: &Value) -> bool {
     !(is_plain_switch(spec) && *value == Value::Bool(false))
 }

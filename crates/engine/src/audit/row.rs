@@ -116,7 +116,7 @@ impl Actor {
         })
     }
 
-    /// Returns the current display name of the actor.
+    /// Returns the actor's current name. If an app acts for a member, the name of the app follows.
     fn name(self, context: &mut Context<'_, '_>) -> Result<Option<String>> {
         let name = if Self::of(context.access.credential).is_ok_and(|caller| caller == self) {
             context.access.name.as_deref().map(str::to_owned)

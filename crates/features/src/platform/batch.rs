@@ -232,9 +232,9 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Handles the issues of a record. If the request asks to skip invalid records, skips the
-    /// record and returns true. Otherwise adds the issues to those of the request and returns
-    /// false.
+    /// Handles the issues of a record. If the request asks to skip invalid records, and there are
+    /// issues, skips the record and returns true. Otherwise returns false; if invalid records are
+    /// not skipped, adds the issues to those of the request.
     fn skip_invalid(&mut self, index: usize, key: (RecordKind, Uuid), issues: Vec<Issue>) -> bool {
         if self.on_invalid == OnInvalid::Refuse {
             self.issues.extend(issues);

@@ -54,8 +54,9 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Returns whether the server ended this connection, is shutting down, or no longer accepts
-    /// writes. Another connection, perhaps to another server, may succeed.
+    /// Returns whether no more statements can succeed on this connection: it failed, the server
+    /// ended it or is shutting down, or the server no longer accepts writes. Another connection,
+    /// perhaps to another server, may succeed.
     fn ends_connection(&self) -> bool {
         let Self::Server(error) = self else {
             return true;

@@ -1,10 +1,10 @@
 //! Chooses one of the servers that a URL names. For a primary's URL that is a server that accepts
 //! writes. For a replica's URL it is any server, whose data may lag.
 //!
-//! Attempts to connect start one shortly after another, and the first suitable server is used. So a
-//! server that accepts a connection and then hangs delays the next attempt only by [`HEAD_START`].
-//! The server that was used last is tried first. The addresses of one host name are tried in the
-//! same way.
+//! The attempts to connect to the servers start [`HEAD_START`] apart, and the first suitable server
+//! is used. So a server that accepts a connection and then hangs delays the next attempt only by
+//! this time. The server that was used last is tried first. The addresses of one host name are
+//! tried in the same way.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
