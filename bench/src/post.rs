@@ -1,5 +1,5 @@
-//! The baseline with which the service's rate of deliveries is compared: a loop that posts the same
-//! bytes repeatedly. It runs in a separate process, like the service.
+//! The baseline for the service's rate of deliveries: a loop that sends the same bytes repeatedly
+//! by `POST`. It runs in a separate process, like the service.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -26,7 +26,7 @@ pub struct AnswerLine {
     pub value: String,
 }
 
-/// An example of a date in an answer. A text of another length is not parsed as a date.
+/// An example of a date in an answer. A text is parsed as a date only if it has the same length.
 const DAY: &str = "1985-03-27";
 
 /// The field that contains the id of a damage waiver.

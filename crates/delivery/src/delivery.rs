@@ -183,7 +183,7 @@ impl Reply {
         }
     }
 
-    /// Returns the entry for the delivery's log of attempts.
+    /// Returns the entry for this reply in the delivery's log of attempts.
     pub(super) fn attempt(&self, attempted_at: Moment, duration: Duration) -> Attempt {
         let (status_code, error) = match self {
             Self::Status(status @ 300..=399) => {

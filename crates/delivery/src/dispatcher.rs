@@ -60,7 +60,8 @@ struct DispatcherInner {
     last: Mutex<Uuid>,
 }
 
-/// A claimed delivery, and the decision whether to send it.
+/// A claimed delivery with its permit. `ready` has the delivery and the decision whether to send
+/// it, or an error.
 struct Job {
     organization: Uuid,
     subscription: Uuid,

@@ -10,7 +10,8 @@ use super::left_out::leave_out;
 use super::postgres::{is_root, unprivileged};
 use super::waiting::block_until;
 
-/// A running PgBouncer in front of one database, killed when dropped.
+/// A running PgBouncer in front of one database, with its settings and its port. Dropping this
+/// value kills the process.
 pub struct PgBouncer {
     process: Child,
     program: &'static str,

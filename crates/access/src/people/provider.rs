@@ -49,7 +49,8 @@ const RETRY_PAUSE: Duration = Duration::from_secs(3);
 /// Maximum number of authorization codes that are exchanged at the same time.
 const MAX_EXCHANGES: usize = 32;
 
-/// The OpenID provider with which members sign in.
+/// The OpenID provider with which members sign in: its issuer, the credentials of this service at
+/// the provider, the HTTP client, and the cached metadata.
 pub struct IdentityProvider {
     issuer: String,
     client_id: String,

@@ -85,7 +85,8 @@ struct CachedState {
     identified: Arc<Identified>,
 }
 
-/// The key of a cached response: the request, and the caller's permissions and scope.
+/// The key of a cached response: the organization, the request, the caller's permissions and scope,
+/// and the form in which the response is stored.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct AnswerKey {
     organization: Uuid,

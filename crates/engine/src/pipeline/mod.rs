@@ -478,8 +478,8 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     // then found in the cache, the request needs no other query.
     let is_batched = !service.store.is_only_process() && authenticate::is_plain(operation, head);
     let is_cached = is_batched && operation.cached.is_some() && !head.is_tool_call;
-    // A replica may answer only if its data is at least as new as the organization's revisions,
-    // which the look-up of the caller returns.
+    // A replica may answer only if it has the same revisions of the organization as the primary had
+    // at the look-up of the caller.
     let uses_replica = is_batched && operation.may_lag && service.store.has_replicas();
     if !is_write && !is_shared && !is_cached && !uses_replica {
         return Ok(None);

@@ -25,7 +25,7 @@ pub struct ReconnectDelay(pub Duration);
 /// this worker, and the first node that finds a due timer fires the event.
 pub type Timekeeper = DueWorker<DeviceTimers>;
 
-/// The timers of devices that are back online.
+/// The background work that processes the due timers of devices that are back online.
 pub struct DeviceTimers;
 
 impl DueWork for DeviceTimers {

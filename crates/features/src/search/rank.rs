@@ -410,7 +410,8 @@ mod tests {
             ("azul", "Casa Azul", Some(Fit::WordPrefix)),
             ("azul", "Casa (azulada)", Some(Fit::WordPrefix)),
             ("azul", "Casa-Azul", Some(Fit::WordPrefix)),
-            // `ba a a` contains `a a` twice, and the two overlap. Only the second begins a word.
+            // `ba a a` contains `a a` twice, at overlapping positions. Only the second occurrence
+            // starts at the beginning of a word.
             ("a a", "ba a a", Some(Fit::WordPrefix)),
             ("azul", "Grazul", Some(Fit::Substring)),
             ("azul casa", "La casa azul", Some(Fit::Words)),

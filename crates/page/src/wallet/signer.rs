@@ -41,8 +41,8 @@ const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1
 /// Maximum size of the certificate file in bytes.
 const MAX_BYTES: usize = 65_536;
 
-/// The certificate and key that sign passes, and the pass type and the team in the subject of the
-/// certificate.
+/// The certificate and the key that sign passes. The pass type and the team come from the subject
+/// of the certificate.
 pub struct PassSigner {
     /// The pass type for which the certificate was issued.
     pub pass_type: String,

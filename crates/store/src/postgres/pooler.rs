@@ -201,8 +201,8 @@ pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling>
         let in_transaction = second
             .scalar(until, PROCESS_IN_TRANSACTION)
             .map_err(unusable)?;
-        // This query is omitted if both clients may share one server connection. It would then wait
-        // for the end of the second client's transaction.
+        // If both clients may share one server connection, this query would wait for the end of the
+        // second client's transaction. It is therefore omitted.
         let other_meanwhile = if is_by_session {
             first.scalar(until, PROCESS).map_err(unusable)?
         } else {
