@@ -271,8 +271,8 @@ pub async fn build(service: &Arc<Service>) -> Result<DemoData, String> {
     })
 }
 
-/// The listings as sync records: flats as properties, districts as property groups, neighbourhoods
-/// and room types as tags.
+/// The demo's listings as sync records: flats as properties, districts as property groups,
+/// neighbourhoods and room types as tags. Also has the ids of these records.
 struct Portfolio {
     records: Vec<Value>,
     flats: Vec<Uuid>,

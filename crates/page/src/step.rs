@@ -79,7 +79,7 @@ pub struct RefusedForm {
     /// The values that the guest typed.
     pub typed: Option<FormFields>,
     pub faults: Faults,
-    /// The reason of the refusal that concerns the whole form; `None` if only single fields have
+    /// The reason for the refusal, if it concerns the whole form; `None` if only single fields have
     /// faults.
     pub text: Option<&'static str>,
 }

@@ -16,8 +16,8 @@ const ROW_LOCKS: [&str; 4] = [
     "for key share",
 ];
 
-/// An SQL statement of the program. Only [`crate::statements!`] creates statements, so that a test
-/// can prepare every one of them.
+/// An SQL statement of the program, with its cached forms for SQLite and for PostgreSQL. Only
+/// [`crate::statements!`] creates statements, so that a test can prepare every one of them.
 pub struct Statement {
     text: &'static str,
     sqlite: OnceLock<String>,

@@ -16,7 +16,8 @@ pub(super) enum AssignmentTarget {
     Tag(&'static str),
 }
 
-/// Creates the demo's data through the API.
+/// Creates the demo's data through the API, for the listings in `portfolio` and for the given
+/// portals.
 pub(super) struct DemoBuilder<'m> {
     pub(super) api: &'m LocalCaller<'m>,
     pub(super) portfolio: &'m Portfolio,

@@ -25,7 +25,7 @@ pub const DURING: (&str, &str) = ("2026-11-19", "2026-11-25");
 pub const DEPARTURE_DAY: (&str, &str) = ("2026-11-18", "2026-11-21");
 pub const AFTER: (&str, &str) = ("2026-11-10", "2026-11-15");
 
-/// A flat with manuals and with a step of each type.
+/// A flat with manuals and with a step of each type. `steps` has the type and the id of each step.
 pub struct Casa<'a> {
     pub house: House<'a>,
     pub steps: Vec<(&'static str, Uuid)>,

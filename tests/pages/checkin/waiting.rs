@@ -10,7 +10,8 @@ use test_support::files::{Part, send, uploads};
 use test_support::house::{House, id, with};
 use test_support::{App, on_both, reservation};
 
-/// Reports the status of a step, as the platform does for another system.
+/// Reports the status of a step over the platform interface, for the other system that carries the
+/// step out.
 pub async fn report(house: &House<'_>, step: Uuid, body: Value) -> Value {
     let path = house
         .org

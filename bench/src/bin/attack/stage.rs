@@ -156,7 +156,7 @@ impl Stage {
         Instant::now() + self.length
     }
 
-    /// Returns a caller of the platform interface, with the platform's key.
+    /// Returns a client that calls the platform interface with the platform's key.
     pub fn platform(&self) -> Caller {
         self.neighbour.platform.clone()
     }

@@ -196,8 +196,9 @@ fn add_event(
     });
 }
 
-/// Removes every version of an event but the latest, which has the highest sequence. If sequences
-/// are equal, the last version in the file is the latest.
+/// Keeps only the latest version of the events with the same UID, and skips the others with a
+/// warning. The latest version has the highest sequence. Among equal sequences it is the last one
+/// in the file.
 fn remove_duplicate_uids(content: &mut FeedContent) {
     let mut index_by_uid = HashMap::<String, usize>::new();
     let mut unique: Vec<FeedEvent> = Vec::with_capacity(content.events.len());

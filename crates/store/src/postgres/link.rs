@@ -249,7 +249,7 @@ impl Connector {
         })
     }
 
-    /// Opens an authenticated connection before a deadline.
+    /// Opens an authenticated connection to one of the servers. Gives up at the time `until`.
     pub(super) fn connect(&self, until: Instant) -> Result<Link, Failure> {
         let runtime = Builder::new_current_thread()
             .enable_all()

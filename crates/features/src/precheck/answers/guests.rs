@@ -192,9 +192,9 @@ fn id_of(guest: &Value) -> Option<&str> {
     guest.get("id")?.as_str()
 }
 
-/// Returns the guests that result from a list of changes. An item without an id is a new guest. The
-/// exception is a list from a form, which may have been sent twice: there, an item without an id
-/// updates the saved guest of the same name.
+/// Returns the guests that result from a list of changes. An item with `isRemoved` removes its
+/// guest. An item without an id is a new guest. The exception is a list from a form, which may have
+/// been sent twice: there, an item without an id updates the saved guest of the same name.
 fn apply_changes(
     before: &[Value],
     items: Vec<Value>,
