@@ -42,8 +42,8 @@ store::statements! {
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
     /// Selects the organizations whose due time is `?1` or earlier, the earliest first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
-    /// Selects the earliest time at which a delivery of an organization becomes due, or a lease of
-    /// one ends.
+    /// Selects the earliest time at which a delivery of an organization becomes due or the lease of
+    /// such a delivery ends.
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
     /// The earliest due time or end of a lease among an organization's deliveries.
     FIRST = "select min(first) from
@@ -128,8 +128,8 @@ pub async fn fill(dependencies: &Dependencies) -> Result<()> {
     Ok(())
 }
 
-/// Corrects rows of the queue whose due time was at least [`TIDY_INTERVAL`] ago, at most
-/// [`TIDY_LIMIT`] rows. The queue has one row for each organization.
+/// Corrects rows of the queue whose due time was at least `TIDY_INTERVAL` ago, at most `TIDY_LIMIT`
+/// rows. The queue has one row for each organization.
 pub async fn tidy(dependencies: &Dependencies) -> Result<()> {
     let now = dependencies.clock.now();
     let Ok(due_before) = now.checked_sub(TIDY_INTERVAL) else {

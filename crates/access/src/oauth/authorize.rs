@@ -177,8 +177,8 @@ impl OauthRequest {
     }
 
     /// Returns the client and its redirect address. Returns an error page if the client is unknown,
-    /// or if it has not registered the address. Returns a redirect to the sign-in if only a
-    /// signed-in member may cause the fetch of the client's metadata document.
+    /// or if it has not registered the address. Returns a redirect to the sign-in page if
+    /// the client's metadata document must be fetched and no member is signed in.
     pub(super) async fn redirect_target(&self) -> Result<Result<RedirectTarget, Response>, Error> {
         let Some(id) = self.parameters.get("client_id").and_then(ClientId::parse) else {
             return Ok(Err(self.respond_with_error_page(ErrorPageKind::Client, "")));

@@ -402,8 +402,8 @@ pub(crate) fn wrong_links(
     Ok(issues)
 }
 
-/// Fails with 404 if a limited caller can see no resource that shows the text, for any one of these
-/// texts.
+/// Fails with 404 if one of these texts is shown only by resources that a limited caller cannot
+/// see.
 fn check_visible_uses(
     context: &mut Context<'_, '_>,
     ids: &[Uuid],

@@ -239,8 +239,9 @@ impl StoredCharge {
     }
 
     /// Returns a new charge that replaces this charge, if this charge was cancelled together with
-    /// its stay. Then also clears this mark, so that only one charge replaces it. Returns `None`
-    /// for any other charge. The calling function has found that the stay is no longer cancelled.
+    /// its stay. Then also clears `is_cancelled_with_stay`, so that only one charge replaces it.
+    /// Returns `None` for any other charge. The calling function has found that the stay is no
+    /// longer cancelled.
     pub(super) fn replacement_charge(
         &mut self,
         id: Uuid,
