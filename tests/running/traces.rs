@@ -236,7 +236,7 @@ async fn is_traced(database_url: &str) {
         &json!({ "stringValue": "reservation.created" })
     );
 
-    // The `traceparent` of this request says that the caller does not sample the trace, so the
+    // The `traceparent` of this request says that the client does not sample the trace, so the
     // service does not sample it either. The `traceparent` of the webhooks says the same.
     let unsampled = "c0ffee".repeat(6)[..32].to_owned();
     let records = json!({

@@ -56,8 +56,8 @@ pub fn digits(code: &str) -> u8 {
     find(&code.to_ascii_uppercase()).unwrap_or(2)
 }
 
-/// Returns the code of a country's currency. The country is a two-letter ISO 3166-1 code in
-/// capitals.
+/// Returns the code of a country's currency, or `USD` for a country that is not in the table. The
+/// country is a two-letter ISO 3166-1 code in capitals.
 #[must_use]
 pub fn of_country(country: &str) -> &'static str {
     COUNTRIES

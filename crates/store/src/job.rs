@@ -117,19 +117,19 @@ pub(crate) fn catch_panics<T, E>(
 
 /// The result of an operation that is committed together with other operations.
 pub(crate) enum OperationResult {
-    /// The caller had stopped waiting, so the operation did not run.
+    /// The code that waited for the operation had stopped waiting, so the operation did not run.
     Skipped,
     /// The operation failed, or was a dry run, and must be rolled back. It may have read
-    /// uncommitted changes of earlier operations in the same transaction. So its caller gets the
-    /// result only after that transaction has been committed or rolled back.
+    /// uncommitted changes of earlier operations in the same transaction. So its result is sent
+    /// only after that transaction has been committed or rolled back.
     RolledBack(CommitCallback),
-    /// The operation succeeded. [`CommitCallback`] sends its result after the transaction has been
-    /// committed or rolled back.
+    /// The operation succeeded. Its result is sent after the transaction has been committed or
+    /// rolled back.
     Done(CommitCallback),
 }
 
-/// A callback that sends the operation's result to its caller. Its argument is the outcome of the
-/// commit.
+/// A callback that sends the operation's result to the code that waits for it. Its argument is the
+/// outcome of the commit.
 pub(crate) type CommitCallback = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// Runs an operation that is committed together with other operations. After the operation, calls

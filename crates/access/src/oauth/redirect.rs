@@ -109,8 +109,8 @@ pub(super) fn source(uri: &str) -> String {
 }
 
 /// Returns the `form-action` source (see [`source`]) for `uri`, the redirect URI in an
-/// authorization request. Returns `None` if `uri` has no form of a redirect URI that this server
-/// accepts. Does not check whether a client has registered `uri`.
+/// authorization request. Returns `None` if this server accepts no redirect URI of this form. Does
+/// not check whether a client has registered `uri`.
 pub(super) fn claimed_source(uri: &str) -> Option<String> {
     is_redirect_uri(uri).then(|| source(uri))
 }

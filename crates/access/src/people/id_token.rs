@@ -19,8 +19,8 @@ const MAX_EXCERPT: usize = 100;
 /// The reason why an ID token is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InvalidToken {
-    /// None of the cached keys can verify the token. The provider may have new keys, so the caller
-    /// fetches the keys again.
+    /// None of the cached keys can verify the token. The provider may have new keys, so the calling
+    /// function fetches the keys again.
     NoKey,
     /// A claim or the signature is invalid. The text describes the error and contains no secret.
     Claim(String),

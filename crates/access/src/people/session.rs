@@ -276,8 +276,8 @@ pub(super) struct SignInMethod {
     pub(super) request_id: Uuid,
 }
 
-/// Begins a session of a member. Returns the session's token. The caller must send the token only
-/// in a cookie to the browser.
+/// Begins a session of a member. Returns the session's token. The calling function must send the
+/// token only in a cookie to the browser.
 pub(super) fn begin(
     context: &mut Context<'_, '_>,
     (member_id, member): (Uuid, &Member),

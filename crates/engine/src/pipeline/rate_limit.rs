@@ -95,8 +95,8 @@ impl RateLimits {
         })
     }
 
-    /// Returns whether the nodes share the rate limits through Redis. If so, a caller must try
-    /// [`RateLimits::take_shared`] before [`RateLimits::take`].
+    /// Returns whether the nodes share the rate limits through Redis. If so,
+    /// [`RateLimits::take_shared`] must be tried before [`RateLimits::take`].
     #[must_use]
     pub fn are_shared(&self) -> bool {
         self.shared.is_some()

@@ -167,8 +167,8 @@ impl Cacheable for PropertiesByTarget {
     }
 }
 
-/// Returns the first property that the portal serves and the caller can access. If there is none,
-/// returns the first property that the caller can access.
+/// Returns the first property, in the order of creation, that the portal serves and the caller can
+/// access. If there is none, returns the first property that the caller can access.
 pub(crate) fn first_served_property(
     context: &mut Context<'_, '_>,
     portal: Uuid,

@@ -353,8 +353,8 @@ fn entries(context: &mut Context<'_, '_>, id: Uuid) -> Result<Vec<TranslationEnt
     Ok(entries)
 }
 
-/// Returns, for each of these texts, the languages in which its version is older than its English
-/// version.
+/// Returns, for each of these translations, the languages whose text is older than the English
+/// text.
 pub(crate) fn outdated(
     context: &mut Context<'_, '_>,
     ids: Vec<Uuid>,
