@@ -313,8 +313,9 @@ impl Limiter {
     }
 
     /// If a delivery waits for a permit of this limit and a permit is free, wakes
-    /// [`Limiter::until_free`]. If several permits are free, also ends its wait for further
-    /// permits, and clears `is_wanted`.
+    /// [`Limiter::until_free`]. If at least [`WAKE_UP_PERMITS`] permits or half of the limit are
+    /// free, it need not wait for further permits: also sends `several_free`, and clears
+    /// `is_wanted`.
     fn signal(&self, used: &mut LimitUse, limit: usize) {
         if !used.is_wanted || used.count >= limit {
             return;

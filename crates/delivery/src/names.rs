@@ -27,7 +27,8 @@ pub enum Names {
 }
 
 impl Names {
-    /// Creates a source of IP addresses that is a table, with no host names in it.
+    /// Creates a source of IP addresses that looks up host names in a table instead of in DNS. The
+    /// table is empty at first.
     #[must_use]
     pub fn table() -> Self {
         Self::Table(Arc::default())

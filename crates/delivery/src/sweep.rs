@@ -73,7 +73,7 @@ store::statements! {
             and next_attempt_at > ?3 for update skip locked)
         update webhook_delivery set next_attempt_at = ?3 where organization_id = ?1
         and id in (select id from late)";
-    /// Deliveries whose lease ends later than `?1`, the latest end first.
+    /// Selects the deliveries whose lease ends later than `?1`, the latest end first.
     LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null
         and leased_until > ?1
         order by leased_until desc limit ?2";

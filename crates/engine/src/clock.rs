@@ -63,7 +63,7 @@ impl Clock {
         matches!(self.0, Source::Manual(_)).then(|| self.elapsed())
     }
 
-    /// Moves a manual clock forward. Does nothing to the machine's clock.
+    /// Moves a clock forward that [`Clock::manual`] created. Does nothing to the machine's clock.
     pub fn advance(&self, by: Duration) {
         if let Source::Manual(time) = &self.0 {
             let mut time = time.lock().unwrap_or_else(PoisonError::into_inner);

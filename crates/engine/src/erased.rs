@@ -26,7 +26,7 @@ macro_rules! some_of {
 }
 
 store::statements! {
-    /// Removes access tokens.
+    /// Removes a batch of the access tokens of an organization.
     ACCESS_TOKENS = crate::some_of!("access_token", "organization_id, member_id, oauth_app_id, id");
     /// Removes a batch of an organization's members.
     MEMBERS = crate::some_of!("member", "organization_id, id");

@@ -156,8 +156,8 @@ impl Files {
     }
 
     /// Removes the remains of unfinished objects from a directory. Does nothing for a bucket,
-    /// because a bucket does not list them. `is_old` returns whether the object with this key is
-    /// too old to be still in progress.
+    /// because a bucket does not list unfinished objects. The argument of `is_old` is the key of an
+    /// object. `is_old` returns true if the object is so old that nothing is writing it any more.
     pub async fn clear_unfinished(&self, is_old: impl Fn(&str) -> bool + Send) -> Result<()> {
         match &self.directory {
             Some(directory) => directory.clear_unfinished(is_old).await,

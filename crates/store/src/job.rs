@@ -1,4 +1,4 @@
-//! Hands work from an async caller to a thread with a connection, and returns the result.
+//! Hands work from async code to a thread with a connection, and returns the result.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -92,7 +92,7 @@ impl Progress {
             .is_ok()
     }
 
-    /// Returns whether the caller stopped waiting before the work began.
+    /// Returns whether the task that requested the work stopped waiting before the work began.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.0.load(Ordering::Acquire) == ABANDONED
     }
@@ -128,8 +128,8 @@ pub(crate) enum OperationResult {
     Done(CommitCallback),
 }
 
-/// A callback that sends the operation's result to the code that waits for it. Its argument is the
-/// outcome of the commit.
+/// A callback that sends the result of an operation to the task that waits for it. The argument of
+/// the callback is the outcome of the commit.
 pub(crate) type CommitCallback = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// Runs an operation that is committed together with other operations. After the operation, calls

@@ -305,7 +305,7 @@ impl Store {
     }
 
     /// Copies SQLite's write-ahead log into the database file, so that the file alone is the
-    /// database. Blocks. Call this method after all other work is done.
+    /// database. Does nothing on PostgreSQL. Blocks. Call this method after all other work is done.
     pub fn checkpoint(&self) -> Result<()> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.checkpoint(),

@@ -167,7 +167,7 @@ impl Postgres {
         let (thread_progress, postgres) = (progress.clone(), self.clone());
         tokio::task::spawn_blocking(move || {
             let outcome = match postgres.0.pool.take(requested_at + WAIT_LIMIT) {
-                // The caller no longer waits, so the work is not run.
+                // The task that requested the work no longer waits for it, so the work is not run.
                 Ok(connection) if !thread_progress.begin() => {
                     return postgres.0.pool.take_back(connection, true);
                 }

@@ -88,7 +88,7 @@ fn without_index_hints(text: &str) -> String {
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
         $($(#[$doc])* static $name: $crate::Statement = $crate::Statement::new($text);)*
-        /// Every statement of this file.
+        /// All statements that this call of the macro declares.
         pub(crate) static STATEMENTS: &[&$crate::Statement] = &[$(&$name),*];
     };
 }

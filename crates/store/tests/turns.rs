@@ -111,9 +111,10 @@ async fn failed_writes_count_toward_the_size_of_a_batch() {
     let (go, holding) = hold(&opened.store).await;
     let good = write(&opened.store, share(1), |tx| insert(tx, 1));
     queued(&opened.store, 1).await;
-    // The last refused write waits in `shut` until the good write has been answered. If both were
-    // in one batch, the good write would be answered only after that refused write had ended. Each
-    // of the two would then wait for the other, and this test would fail at its time limit.
+    // The last refused write waits in the function `shut` until the good write has been answered.
+    // If both writes were in one batch, the good write would be answered only after the refused
+    // write had ended. Each of the two would then wait for the other, and this test would fail at
+    // its time limit.
     let (open, gate) = channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
     let mut refused = Vec::new();

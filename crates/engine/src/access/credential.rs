@@ -609,7 +609,7 @@ fn api_key(row: &Row, now: Timestamp, until: Option<Timestamp>) -> Result<Option
     }))
 }
 
-/// Returns the caller in a row with a member, or `None` if the member is not active.
+/// Builds the caller from a row that contains a member. Returns `None` if the member is not active.
 fn active_member(row: &Row) -> Result<Option<Identified>> {
     let Json(member): Json<Member> = row.get(1)?;
     if !member.is_active {

@@ -102,7 +102,7 @@ impl Audits {
         matches!(self.what, WriteKind::Creates(..))
     }
 
-    /// Returns whether the operation leaves the object that its audit entry names unchanged.
+    /// Returns true if the operation does not change the object that its audit entry names.
     #[must_use]
     pub const fn leaves_unchanged(&self) -> bool {
         matches!(self.what, WriteKind::ActsOn(_))

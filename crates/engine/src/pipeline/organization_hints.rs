@@ -27,7 +27,8 @@ impl Default for OrganizationHints {
 
 impl OrganizationHints {
     /// Returns the share of the organization to which the token of a request belongs. If that
-    /// organization is not known yet, returns a separate share for the token.
+    /// organization is not known yet, returns a separate share for the token. Returns `None`, the
+    /// share of no organization, if the request has no token.
     pub(super) fn of(&self, operation: &Operation, request: &Head) -> Share {
         self.of_token(token(operation, request)?)
     }

@@ -1,4 +1,4 @@
-//! Rate limits for callers without a credential, per address and per network.
+//! Rate limits for clients without a credential, per address and per network.
 //!
 //! A client with many addresses usually has them in one network, so the requests of each network
 //! are counted too. An IPv4 network is the /24, the smallest one that is routed separately. An IPv6

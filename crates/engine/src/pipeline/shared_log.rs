@@ -58,7 +58,8 @@ enum RedisLink {
 }
 
 impl SharedLog {
-    /// Creates a log in the Redis of a `redis://` or `rediss://` URL. Does not connect.
+    /// Creates the log of requests that all nodes share, in the Redis at a `redis://` or
+    /// `rediss://` URL. Does not connect to Redis.
     pub(super) fn new(url: &str) -> Result<Self, String> {
         // The URL may contain a password, so error messages do not quote it.
         let invalid_url = |reason: &dyn Display| {

@@ -196,8 +196,8 @@ impl Connection {
     }
 
     /// Drops the statements that were deferred since a mark, and forgets the first error of the
-    /// work. Returns true if any statement was sent since the mark, so that the caller must roll
-    /// back to the mark.
+    /// work. Returns true if any statement was sent since the mark. The calling function must then
+    /// roll back to the savepoint of the mark.
     pub(super) fn discard_since(&mut self, mark: Mark) -> bool {
         let is_sent = self.exchanges > mark.exchanges;
         self.deferred
@@ -248,8 +248,8 @@ impl Connection {
         self.link.ask(Instant::now() + ANSWER_LIMIT, send)
     }
 
-    /// Fails if the deadline of the work has passed. The caller has got a timeout by then, so the
-    /// work must be rolled back.
+    /// Fails if the deadline of the work has passed. By then the task that requested the work has
+    /// got a timeout, so the work must be rolled back.
     pub(super) fn assert_in_time(&self) -> Result<()> {
         if Instant::now() < self.deadline {
             Ok(())

@@ -131,7 +131,8 @@ impl GroupOutcome {
     }
 }
 
-/// A transaction in progress, and the callers that wait for its outcome.
+/// A transaction in progress, and the functions that send the results of its operations to the
+/// tasks that wait for them.
 struct Batch {
     connection: Connection,
     /// The callbacks of operations that wait for the commit, each with the operation's deadline.
@@ -140,8 +141,8 @@ struct Batch {
     /// read uncommitted changes of other operations, so its result is reported only after the
     /// commit.
     undone: Vec<CommitCallback>,
-    /// Functions that each send the result of one operation to its caller. None of these results
-    /// depends on the outcome of the commit.
+    /// Functions that each send the result of one operation to the task that waits for it. None of
+    /// these results depends on the outcome of the commit.
     senders: Vec<Box<dyn FnOnce() + Send>>,
 }
 

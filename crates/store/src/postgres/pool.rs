@@ -75,7 +75,7 @@ impl Pool {
         self.is_sharded
     }
 
-    /// Returns how many connections of this pool were closed because one connection of their
+    /// Returns the number of connections that were lost, or closed because a connection of the same
     /// generation was lost.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)

@@ -20,8 +20,8 @@ use super::statements::Catalogue;
 use crate::error::Result;
 use crate::job::{Work, WorkError};
 
-/// Time limit of a read on a replica. If the read fails, the caller needs the rest of its time for
-/// a read on the primary server.
+/// Time limit of a read on a replica. It is shorter than the time limit of an operation. So if the
+/// read fails, there is still time for a read on the primary server.
 const LIMIT: Duration = Duration::from_millis(500);
 /// How long a failed replica is skipped.
 const SKIP_TIME: Duration = Duration::from_secs(5);

@@ -55,7 +55,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Collects these properties for all fields in `schema`.
+    /// Collects the rules for all fields in `schema`.
     pub(super) fn of(schema: &Value) -> Self {
         let mut notes = Self::default();
         notes.collect(schema, &mut Vec::new());
