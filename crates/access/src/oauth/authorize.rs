@@ -159,7 +159,8 @@ impl PageError {
 }
 
 impl OauthRequest {
-    /// Creates the request. Reads the member who is signed in in the browser.
+    /// Creates an authorization request from its parameters and headers. Reads the member who is
+    /// signed in in the browser.
     pub(super) async fn begin(
         service: Arc<Service>,
         request_id: Uuid,

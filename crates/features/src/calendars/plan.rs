@@ -80,8 +80,9 @@ fn fingerprint(event: &FeedEvent) -> String {
     STANDARD_NO_PAD.encode(digest)
 }
 
-/// Returns the status of an event's reservation, and the guest's name. Returns `None` for a
-/// closure, and for an unclear event if the feed's setting `ambiguous` is `ignore`.
+/// Returns the status of an event's reservation, and the guest's name. Returns `None` for an event
+/// that only blocks the flat (`EventMeaning::Closure`). Also returns `None` for an unclear event if
+/// the feed's setting `ambiguous` is `ignore`.
 fn planned_status(
     event: &FeedEvent,
     ambiguous: Ambiguous,

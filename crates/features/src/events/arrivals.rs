@@ -29,7 +29,7 @@ pub(crate) fn arrived_reviews(
     rows.iter().map(|row| Ok(row.get(0)?)).collect()
 }
 
-/// Records that reviews arrived.
+/// Stores the ids of reviews that arrived, so that [`arrived_reviews`] returns them later.
 pub(crate) fn record_arrived_reviews(
     context: &mut Context<'_, '_>,
     ids: impl IntoIterator<Item = Uuid>,

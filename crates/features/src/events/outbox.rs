@@ -140,8 +140,8 @@ pub(super) fn wake_dispatcher(context: &mut Context<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes a delivery to the outbox, due at once, and returns its id. The caller has locked the row
-/// of the subscription.
+/// Writes a delivery to the outbox, due at once, and returns its id. The calling function has
+/// locked the row of the subscription.
 pub(super) fn insert_delivery(
     context: &mut Context<'_, '_>,
     subscription: Uuid,

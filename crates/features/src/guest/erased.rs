@@ -3,9 +3,9 @@
 use engine::some_of;
 
 store::statements! {
-    /// Deletes the charges of stays.
+    /// Deletes a batch of the charges of an organization's stays.
     CHARGES = some_of!("guest_charge", "organization_id, id");
-    /// Deletes answers of guests.
+    /// Deletes a batch of the answers of an organization's guests.
     ANSWERS = some_of!("precheck_answer", "organization_id, reservation_id, step_id");
     /// Deletes texts of agreements that guests accepted.
     TEXTS = some_of!("accepted_text", "organization_id, sha256");
@@ -19,14 +19,15 @@ store::statements! {
     ISSUES = some_of!("guest_issue", "organization_id, id");
     /// Deletes a batch of the surveys that guests of an organization answered.
     SURVEYS = some_of!("guest_survey", "organization_id, reservation_id, kind");
-    /// Deletes carts of guests.
+    /// Deletes a batch of the carts of an organization's guests.
     CARTS = some_of!("guest_cart", "organization_id, reservation_id");
     /// Deletes the registrations of devices for wallet passes.
     PASS_REGISTRATIONS = some_of!("pass_registration", "organization_id, reservation_id, \
         device_id");
     /// Deletes the hashes of the content of wallet passes.
     PASS_STATES = some_of!("pass_state", "organization_id, reservation_id");
-    /// Deletes changes made by guests.
+    /// Deletes a batch of an organization's records of changes: the actions of guests that the
+    /// platform reads.
     CHANGES = some_of!("guest_change", "organization_id, cursor");
     /// Deletes the row with the cursor of the latest change that a guest of the organization made.
     CHANGE_CURSORS = some_of!("guest_change_cursor", "organization_id");

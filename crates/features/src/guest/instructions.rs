@@ -20,7 +20,8 @@ use super::stay::StayFlat;
 const MAX_INSTRUCTIONS: usize = 200;
 
 store::statements! {
-    /// Selects the instructions of the given flats, groups and tags, in the order of creation.
+    /// Selects the instructions whose `scopeId` is one of `?2`, the lower-case ids of flats, groups
+    /// and tags. The instructions are in the order of creation.
     OF_SCOPES = "select id, doc from record where organization_id = ?1 and kind = 'instruction'
         and lower(doc ->> 'scopeId') = any(?2)
         order by created_at, id";

@@ -267,7 +267,7 @@ impl ManualGroups {
     }
 
     /// Returns the manuals that the guest of a stay sees at a timestamp, by heading. Headings
-    /// without visible manuals are left out.
+    /// without visible manuals are left out. A guest of a cancelled stay sees no manuals.
     pub(super) fn view(&self, stay: &Stay, at: Timestamp) -> Vec<ManualCategoryView> {
         let Some(input) = visibility_input(stay).filter(|_| !stay.is_cancelled()) else {
             return Vec::new();

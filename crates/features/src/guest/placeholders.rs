@@ -41,7 +41,7 @@ pub(super) type CustomValues = HashMap<String, Result<String, MissingReason>>;
 /// The reason that a placeholder has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) enum MissingReason {
-    /// The stay or the flat has no such value.
+    /// The stay or the flat has no value for the placeholder.
     NoValue,
     /// No custom field has this name.
     NoField,

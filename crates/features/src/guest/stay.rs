@@ -17,7 +17,7 @@ use crate::scopes::{
     Placement, PortalSource, ResolvedPortal, Target, TargetKind, effective_portal,
 };
 
-/// A reservation with its property.
+/// A reservation with its property, if it has one.
 pub(crate) struct Stay {
     /// The reservation's id.
     pub id: Uuid,

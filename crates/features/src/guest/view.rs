@@ -486,7 +486,8 @@ fn offer(portal: &Portal, setup: &GuestSetup) -> OfferView {
     }
 }
 
-/// The published example: a portal with an offer, before the guest has started pre-check-in.
+/// Returns the example of a guest's view in the OpenAPI document: a portal with an offer, before
+/// the guest has started pre-check-in.
 fn example() -> Value {
     let [stay, flat, portal, branding, step, upsell, instruction] =
         [0xab, 0xac, 0xad, 0xae, 0xaf, 0xb0, 0xb1]

@@ -5,6 +5,6 @@ use engine::some_of;
 store::statements! {
     /// Deletes a batch of an organization's manuals.
     MANUALS = some_of!("manual", "organization_id, id");
-    /// Deletes categories of manuals.
+    /// Deletes a batch of an organization's categories of manuals.
     CATEGORIES = some_of!("manual_category", "organization_id, id");
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::records::{RecordKind, stored};
 
 store::statements! {
-    /// An API key and the hash of its token.
+    /// Selects an API key and the hash of its token.
     KEY = "select doc, token_hash from api_key where organization_id = ?1 and id = ?2";
 }
 

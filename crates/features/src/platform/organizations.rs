@@ -31,7 +31,7 @@ store::statements! {
     /// Selects an organization by its id.
     ORGANIZATION = "select id, doc, created_at, updated_at from organization where id = ?1
         and erased_at is null";
-    /// Selects a page of the list of all organizations, ordered by id.
+    /// Selects a page of the organizations that are not erased, ordered by id.
     LIST = "select id, doc, created_at, updated_at from organization where erased_at is null
         order by id limit ?1 offset ?2";
     /// Counts the organizations.

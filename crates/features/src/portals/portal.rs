@@ -251,7 +251,8 @@ engine::resource! {
 }
 
 impl Portal {
-    /// Returns a portal with default values and without a name.
+    /// Returns a portal with this id that is created at `now`. All other fields have their default
+    /// values, so the portal has no name.
     #[must_use]
     pub fn new(id: Uuid, now: Moment) -> Self {
         Self {

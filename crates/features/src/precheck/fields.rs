@@ -187,8 +187,8 @@ pub fn issues(step: &Step, sent: RequestedRuleFields, base: &[&str]) -> Vec<Issu
     issues
 }
 
-/// Returns the name of a missing field without which the step cannot be active (rules:
-/// steps#activation).
+/// Returns the name of a field that the step lacks but needs to be active; `None` if it lacks none
+/// (rules: steps#activation).
 #[must_use]
 pub fn missing_configuration(step: &Step) -> Option<&'static str> {
     let Step {

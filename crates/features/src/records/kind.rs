@@ -74,7 +74,7 @@ pub(super) enum LimitedAccess {
     OnProperties,
     /// The records to which the caller's properties link, such as their groups and tags.
     LinkedToProperties,
-    /// Such a caller can access no record of this kind.
+    /// A caller with access to only some properties can access no record of this kind.
     None,
 }
 
@@ -97,7 +97,7 @@ pub(crate) enum Dependents {
 
 /// A field of a record that contains the id of another record.
 pub struct Reference {
-    /// The name of the field that contains the other record's id.
+    /// The name of the field that contains the id of another record.
     pub field: String,
     /// The kind of the record whose id the field contains.
     pub to: RecordKind,

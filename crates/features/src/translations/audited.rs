@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{ENGLISH, versions};
 
-/// Describes a text. Each language is a field of the description. The English text is the name of
-/// the text in the audit log.
+/// Describes a translation for the audit log. Each language is a field of the description. The
+/// English text is the name of the translation in the log.
 pub(super) fn text(context: &mut Context<'_, '_>, input: &Value) -> Result<Option<AuditedObject>> {
     let Some(id) = id(input, "id") else {
         return Ok(None);

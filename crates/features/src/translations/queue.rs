@@ -87,7 +87,7 @@ store::statements! {
     /// set a due time after it.
     LATE = "select organization_id, translation_id from translation_job where next_attempt_at > ?1
         order by next_attempt_at desc limit ?2";
-    /// Makes the jobs that `LATE` selects due at the timestamp that was given to `LATE`.
+    /// Sets the due time of the jobs that `LATE` selects to the timestamp that was given to `LATE`.
     BRING_FORWARD = engine::some_late!(
         "translation_job",
         "translation_id",

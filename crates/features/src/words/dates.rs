@@ -234,7 +234,7 @@ fn is_counted_to_12(region: &str) -> bool {
     written.is_some_and(|written| !written.contains("13"))
 }
 
-/// Replaces the narrow blanks in a formatted text by plain blanks. Some wallets and consoles draw
+/// Replaces the narrow blanks in a formatted text by plain blanks. Some wallets and terminals draw
 /// narrow blanks as boxes, and people type plain blanks when they search for a date.
 fn plain(written: &str) -> String {
     const DASH: &str = "\u{2009}–\u{2009}";

@@ -167,7 +167,8 @@ struct Connections {
     serving: TaskTracker,
 }
 
-/// The open connections, and the number of open connections from each client IP address.
+/// The open connections, each with its number, and the number of open connections from each client
+/// IP address. `next` is the number of the next connection.
 #[derive(Default)]
 struct Open {
     next: u64,
@@ -460,7 +461,7 @@ pub(super) struct Activity {
     address: IpAddr,
     /// The number of requests of this connection that are in progress.
     requests: AtomicUsize,
-    /// The number of these requests whose body has not arrived completely.
+    /// The number of requests in progress whose body has not arrived completely.
     incomplete_bodies: AtomicUsize,
     /// Whether the server responded to a request before it had read the body. If so, the server
     /// reads and discards the rest of the request before it closes the connection.

@@ -207,7 +207,8 @@ impl Tls {
 }
 
 /// Closes a connection so that its client receives the last response. If the socket had unread
-/// bytes, closing it would reset the connection. This function therefore reads them first.
+/// bytes, closing it would reset the connection. This function therefore reads them first, up to
+/// `MAX_DISCARDED` bytes.
 async fn close_after_reading(mut socket: Socket) -> io::Result<()> {
     socket.shutdown().await?;
     let (mut remaining, mut buffer) = (MAX_DISCARDED, [0; 1024]);
@@ -231,7 +232,8 @@ pub struct CertificateFacts {
     pub not_after: Timestamp,
 }
 
-/// A certificate and its key, as read from the files.
+/// A certificate that was read from the files, with its key: the TLS configuration with both, the
+/// host names in the certificate, and the period in which it is valid.
 struct Pair {
     config: Arc<ServerConfig>,
     names: Vec<String>,

@@ -306,7 +306,9 @@ mod tests {
         );
     }
 
-    /// Follows the conditions of a question backwards to decide whether the question is asked.
+    /// Returns whether the guest is asked a question: if it has no conditions, or if the guest
+    /// chose the option of one of its conditions in an earlier question that the guest is asked,
+    /// too.
     fn is_asked(number: usize, questions: &[Question], answers: &Object) -> bool {
         let question = &questions[number];
         question.conditions.is_empty()

@@ -124,7 +124,7 @@ value!(
     HttpsUrl, { "type": "string", "format": "https-url", "maxLength": 2048 }
 );
 value!(
-    /// An absolute http or https URL.
+    /// An absolute http or https URL of any length.
     WebUrl, { "type": "string", "format": "http-url" }
 );
 value!(
