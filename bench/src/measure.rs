@@ -312,8 +312,8 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Measures a response that has the same number of items in a large and in a smaller
-    /// organization. A difference in time therefore comes from the size of the organization.
+    /// Measures the same kind of page in a large and in a smaller organization. Both pages have the
+    /// same number of items, so a difference in time comes from the size of the organization.
     async fn compare_equal_organizations(
         &self,
         what: &str,

@@ -100,7 +100,8 @@ pub(super) async fn run(
     }
 }
 
-/// Runs every sweep once. If a sweep fails, the others still run.
+/// Runs every sweep once, and stores when API keys were last used. If one of these tasks fails, the
+/// others still run.
 pub(super) async fn run_once(service: &Arc<Service>, dependencies: &Dependencies) {
     let now = service.clock.now();
     for (task, batch) in SWEEPS {

@@ -43,7 +43,8 @@ async fn subscribe(house: &House<'_>, event: &str) -> String {
     )
 }
 
-/// Returns the number of deliveries of a subscription.
+/// Returns the number of a subscription's deliveries. `deliveries` is the REST path that lists
+/// them.
 async fn fired(house: &House<'_>, deliveries: &str) -> usize {
     let list = house.api.get(deliveries).await.data();
     list.as_array().unwrap().len()

@@ -286,7 +286,7 @@ impl AuditNames {
     }
 
     /// Returns an audited action in which only the type and the name of the target are set. The
-    /// caller sets the remaining fields.
+    /// calling function sets the remaining fields.
     fn deed<'n>(&'n self, target: &'n TargetView) -> AuditedAction<'n> {
         let known = || target.id.and_then(|id| self.0.get(&id.to_string()));
         let name = target
@@ -610,8 +610,8 @@ pub struct LatestChanges {
 }
 
 impl LatestChanges {
-    /// Reads the latest changes of a resource. Returns `None` if there are none, or if the member
-    /// may not read the log.
+    /// Reads the latest changes of a resource. Returns `None` if there are none, if the member may
+    /// not read the log, or if the log cannot be read.
     pub async fn of(request: &ConsoleRequest, target: Uuid) -> Option<Self> {
         if !request.may(LIST) {
             return None;

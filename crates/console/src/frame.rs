@@ -291,8 +291,8 @@ fn choose_language(request: &ConsoleRequest) -> ScreenResponse<'_> {
     })
 }
 
-/// Returns whether a text has the form of a path below the console. Such a path begins with a slash
-/// and contains only letters, digits, slashes and hyphens.
+/// Returns whether a text has the form of a path below the console. Such a path begins with a
+/// slash, contains only letters, digits, slashes and hyphens, and has at most 500 characters.
 fn is_path(text: &str) -> bool {
     text.starts_with('/')
         && text.len() <= 500

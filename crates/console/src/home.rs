@@ -130,7 +130,8 @@ struct WaitingSubmissions {
     way: String,
 }
 
-/// Stays whose check-in is today or tomorrow.
+/// The list of the stays whose check-in is today or tomorrow. `all` is the label of the link to the
+/// page with all these stays, and `way` is the address of that page.
 struct Arrivals {
     rows: Vec<Arrival>,
     all: &'static str,

@@ -280,8 +280,8 @@ impl ConsoleRequest {
             .map(|answer| answer.data)
     }
 
-    /// Calls an operation that creates something. If the form is sent several times with the same
-    /// key, the operation creates only once.
+    /// Calls an operation that creates an object. If requests with the same idempotency key are
+    /// sent several times, the operation creates the object only once.
     pub async fn create<T: DeserializeOwned>(
         &self,
         operation: &str,

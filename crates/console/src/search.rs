@@ -78,7 +78,7 @@ const KINDS: [ResultKind; 9] = [
     (FoundType::Tag, |words| words.search.tag, None),
 ];
 
-/// A group of results of one type. Each result has its name and its address.
+/// A group of results of one type. Each result has its name, and its address if a page shows it.
 struct ResultGroup {
     title: &'static str,
     found: Vec<(String, Option<String>)>,

@@ -226,9 +226,9 @@ impl<'v> PageFrame<'v> {
 }
 
 impl PageFrame<'_> {
-    /// Returns the `lang` and `dir` attributes for a text of the host. Returns an empty text if the
-    /// text has the same language as the page. If `language` contains no tag, the text is in the
-    /// requested language.
+    /// Returns the `lang` and `dir` attributes for a text of the host. If the text has the same
+    /// language as the page, returns only `dir="auto"`. If `language` contains no tag, the text is
+    /// in the requested language.
     #[must_use]
     pub fn language_attributes<'l>(&'l self, language: impl Into<TextLanguage<'l>>) -> String {
         let language = language.into().0.unwrap_or(&self.tag);

@@ -85,7 +85,7 @@ struct PageHead<'v> {
     check_out_time: Option<String>,
     /// The link to the calendar file; `None` for a cancelled stay, and from the day of arrival on.
     calendar: Option<String>,
-    /// The link that adds the stay to Google Calendar; `None` in the same cases.
+    /// The link that adds the stay to Google Calendar; `None` if `calendar` is `None`.
     google_calendar: Option<String>,
     calendar_icon: String,
     /// The link to the wallet pass; `None` if the page offers no pass.

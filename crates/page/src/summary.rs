@@ -20,7 +20,7 @@ pub struct FaultLink {
     /// The id of the form's element that gets the focus when the guest follows this link.
     pub target: String,
     pub label: String,
-    /// The languages of the question's texts, if `label` is the question's `text`. `None` if
+    /// The languages of the text in `label`, if `label` is the text of a question. `None` if
     /// `label` is a built-in text.
     pub languages: Option<TextLanguages>,
     pub text: String,

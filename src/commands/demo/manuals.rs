@@ -527,7 +527,8 @@ pub(super) async fn build(maker: &DemoBuilder<'_>, now: Timestamp) -> Result<usi
 }
 
 impl DemoBuilder<'_> {
-    /// Creates a heading. Returns its id.
+    /// Creates a category of manuals, which guests see as a heading. Returns the id of the
+    /// category.
     async fn heading(&self, title: &DemoText) -> Result<Value, String> {
         let [english, ..] = title;
         let category = self

@@ -195,8 +195,8 @@ impl<'a> Casa<'a> {
         }
     }
 
-    /// Saves answers to all steps of a stay, reports the results of the steps that other systems
-    /// complete, and submits the stay.
+    /// Saves answers to all steps of a stay, reports that the background check is completed, and
+    /// submits the stay's pre-check-in.
     pub async fn submit_all(&self, token: &str) {
         self.answer_all(token).await;
         let stay = self.view(token).await["reservation"]["id"].clone();

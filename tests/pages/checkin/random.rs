@@ -49,7 +49,8 @@ struct World<'h> {
     text: Uuid,
     extra: Uuid,
     flats: [Uuid; 2],
-    /// The form of the step for the other guests, as each of the two phones has it open.
+    /// The two phones. Each has the form of the step about the other guests open, or `None` before
+    /// it opens the form.
     phones: [Option<StepPhone<'h>>; 2],
     /// The names of the saved guests, by guest id.
     saved_names: BTreeMap<String, String>,

@@ -7,7 +7,8 @@ use uuid::Uuid;
 use test_support::house::{House, with};
 use test_support::{App, on_both, reservation};
 
-/// The page of a step on a guest's phone, as the service sent it when the phone opened it.
+/// A guest's phone on which the page of a step is open. `page` is the HTML that the service sent at
+/// that time, so it does not show later changes.
 pub struct StepPhone<'h> {
     house: &'h House<'h>,
     step: Uuid,

@@ -389,7 +389,8 @@ async fn concurrent_edits_of_questions_are_merged(app: App) {
         (6, &json!([]))
     );
 
-    // Both members change the same question, so the member chooses a version.
+    // Both members change the same question, so the service refuses the form that is sent second.
+    // Its member then chooses one of the two versions.
     for (choice, text, is_required) in [("theirs", "My first", false), ("mine", "My choice", true)]
     {
         let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);

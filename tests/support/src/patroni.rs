@@ -205,7 +205,8 @@ impl PatroniPair {
     }
 }
 
-/// The frozen processes of a member. When this value is dropped, the processes continue.
+/// The frozen processes of one of the two servers. When this value is dropped, the processes
+/// continue.
 pub struct Frozen(Vec<u32>);
 
 impl Frozen {

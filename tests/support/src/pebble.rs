@@ -20,7 +20,8 @@ use super::waiting::{WAIT_LIMIT, block_until};
 /// Lifetime of issued certificates in seconds: 90 days.
 const LIFETIME: u32 = 90 * 24 * 3_600;
 
-/// A running Pebble, killed when dropped.
+/// A running Pebble with its DNS server (`resolver`). Both processes are killed when this value is
+/// dropped.
 pub struct Pebble {
     server: Child,
     resolver: Child,

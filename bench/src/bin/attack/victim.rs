@@ -170,8 +170,8 @@ impl Victim {
             .await
     }
 
-    /// Sends a write again with the same idempotency key until there is a response, then reads the
-    /// created object.
+    /// Sends a write, and repeats it with the same idempotency key until there is a response. Then
+    /// reads the created object. Gives up after `REPEAT_LIMIT` without a response.
     async fn write_and_read(&self, key: String) {
         let started = Instant::now();
         self.record().unanswered.insert(key.clone());

@@ -92,8 +92,9 @@ impl Layout {
             .any(|rules| rules.field == field || rules.list == field)
     }
 
-    /// Returns the names for which the console has a label, for a field whose value contains names.
-    /// Returns `None` for any other field.
+    /// Returns the labelled names of a field whose value contains names, such as names of guest
+    /// fields: the names for which the console has a label. Returns `None` for a field whose value
+    /// contains no names.
     pub fn names_in(&self, field: &str) -> Option<&'static [&'static str]> {
         self.names
             .iter()
