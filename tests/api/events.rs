@@ -53,6 +53,7 @@ async fn outbox(store: &Store, organization: Uuid) -> Vec<(String, Uuid)> {
 }
 
 /// An organization with a property, and with subscriptions to all events except those of workflows.
+/// `read` is the number of deliveries that the test has read.
 struct EventHouse<'a> {
     app: &'a App,
     org: Org<'a>,

@@ -91,7 +91,8 @@ pub fn progress(one: &ReviewedSubmission) -> (usize, usize) {
     )
 }
 
-/// A row of a list of submissions.
+/// A row of a list of submissions. `about` is a text with the flat and the day of arrival, `since`
+/// is the time of the submission, and `way` is the address of its page.
 pub struct SubmissionRow {
     pub guest: String,
     pub about: String,

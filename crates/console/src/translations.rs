@@ -108,7 +108,8 @@ static SOURCES: [TextSource; 6] = [
 /// Maximum number of characters of a text that the list shows.
 const MAX_SHOWN: usize = 160;
 
-/// A text, as the list of texts shows it in one row.
+/// A row of the list of texts. `thing` is the name of the resource that shows the text, `field` is
+/// the label of the field, and `way` is the address of the page of the text.
 struct TextLine {
     way: String,
     thing: String,

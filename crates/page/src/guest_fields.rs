@@ -45,8 +45,8 @@ pub struct GuestField<'n> {
     pub need: Requirement,
 }
 
-/// The fields that a step requests from a guest, and the rules that make some of the fields
-/// required.
+/// The fields that a step requests from guests with one role (`part`), and the rules that make some
+/// of the fields required. Rules about the age of guests use the age on the day `check_in`.
 pub struct RequestedFields<'n> {
     pub details: Vec<GuestField<'n>>,
     rules: &'n GuestFieldRules,

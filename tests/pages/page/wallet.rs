@@ -54,7 +54,8 @@ pub fn is_tested() -> bool {
     is_tested
 }
 
-/// A certificate authority that signs the certificates of pass types.
+/// A certificate authority that signs the certificates of pass types, by an intermediate
+/// certificate. `directory` contains the files of the certificates.
 pub struct WalletAuthority {
     pub(super) directory: TempDir,
     pub(super) intermediate: (String, Issuer<'static, KeyPair>),

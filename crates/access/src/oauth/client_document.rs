@@ -50,7 +50,8 @@ pub struct ClientDocumentFetcher {
     slots: Arc<FetchSlots>,
 }
 
-/// The number of fetches that are in progress for each organization.
+/// The number of fetches that are in progress for each organization (`in_use`), and the
+/// notification that a fetch has ended (`freed`).
 #[derive(Default)]
 struct FetchSlots {
     in_use: Mutex<HashMap<Uuid, usize>>,

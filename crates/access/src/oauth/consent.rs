@@ -32,7 +32,7 @@ use super::{code, paths, redirect};
 use crate::people::{self, SignInFrame, SignedIn};
 
 store::statements! {
-    /// Selects the properties with these ids, the oldest first.
+    /// Selects at most `?3` of the properties with these ids, the oldest first.
     PROPERTIES = "select doc from record where organization_id = ?1 and kind = 'property'
         and id = any(?2) order by created_at, id limit ?3";
 }

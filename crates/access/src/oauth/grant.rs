@@ -28,6 +28,7 @@ store::statements! {
         (select id from oauth_grant where organization_id = ?1 and member_id = ?2
         and exchanged_at is null order by id desc limit ?3 offset ?4)";
     /// Deletes the least recently used grants of a member, if the member has more than the maximum.
+    /// Counts and deletes only grants whose authorization code was exchanged.
     LIMIT_GRANTS = "delete from oauth_grant where organization_id = ?1 and id in
         (select id from oauth_grant where organization_id = ?1 and member_id = ?2
         and exchanged_at is not null

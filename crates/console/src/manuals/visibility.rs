@@ -172,8 +172,8 @@ fn rule_in(
     )
 }
 
-/// The rules as the form showed them when the member opened it, and the `updatedAt` of the manual
-/// at that moment.
+/// The rules that the form showed when the member opened it, and the `updatedAt` that the manual
+/// had then.
 struct OpenedRules {
     rules: Vec<Value>,
     updated_at: String,

@@ -20,7 +20,8 @@ pub(super) struct Audited {
     input: Value,
 }
 
-/// An audited call in progress, and the state of its object before the change.
+/// A call of an audited operation that is in progress, and the state of the audited object before
+/// the change.
 pub(super) struct AuditedCall {
     audited: Audited,
     before: Option<AuditedObject>,

@@ -38,7 +38,8 @@ store::statements! {
     /// Deletes feeds. The foreign key of `calendar_event` also deletes the stored states of their
     /// events.
     DELETE = "delete from calendar_feed where organization_id = ?1 and id = any(?2)";
-    /// For each feed, the number of its reservations that are not cancelled.
+    /// For each feed of the organization: counts the feed's reservations whose origin is still
+    /// `calendar` and that are not cancelled.
     RESERVATIONS = "select e.feed_id, count(*) from calendar_event e
         join record r on r.organization_id = e.organization_id
         and r.kind = 'reservation' and r.id = e.reservation_id

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::Event;
 
 store::statements! {
-    /// Disables every active subscription of a credential.
+    /// Disables every active subscription of a credential. Returns the ids of these subscriptions.
     DISABLE_ALL = "update webhook_subscription set disabled_at = ?3, disabled_reason = ?4
         where organization_id = ?1 and credential = ?2 and disabled_at is null returning id";
     /// Selects the active subscriptions of a credential in all other organizations.

@@ -70,7 +70,8 @@ store::statements! {
     DELETE_ONE = "update webhook_subscription set deleted_at = ?3,
         disabled_at = coalesce(disabled_at, ?3)
         where organization_id = ?1 and id = ?2 and deleted_at is null";
-    /// Marks those subscriptions of a credential as deleted that have the target URL `?3`.
+    /// Marks as deleted those subscriptions of a credential that have the target URL `?3`. Disables
+    /// those of them that are not disabled yet.
     DELETE_BY_TARGET = "update webhook_subscription
         set deleted_at = ?4, disabled_at = coalesce(disabled_at, ?4)
         where organization_id = ?1 and credential = ?2 and target_url = ?3 and deleted_at is null";

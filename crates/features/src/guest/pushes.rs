@@ -63,7 +63,8 @@ store::statements! {
     /// update a registration whose push token has changed in the meantime.
     POSTPONE = "update pass_registration set next_push_at = ?5, attempts = ?6
         where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
-    /// Stores that a change was pushed to a phone.
+    /// Stores `?5`, the time of the change that was pushed to a phone. Resets the number of
+    /// attempts and the time of the next attempt.
     NOTIFIED = "update pass_registration set told_at = ?5, attempts = 0, next_push_at = null
         where organization_id = ?1 and reservation_id = ?2 and device_id = ?3 and push_token = ?4";
     /// Deletes the registration of a phone whose push token is no longer valid.

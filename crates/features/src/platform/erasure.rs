@@ -29,8 +29,8 @@ store::statements! {
     /// have a row.
     ERASED = "select id from organization where erased_at is not null order by erased_at, id
         limit 1";
-    /// Deletes the row of an erased organization, if the three tables in this statement have no
-    /// more rows of the organization.
+    /// Deletes the row of an erased organization, once the organization has no more rows in the
+    /// three tables that this statement names.
     ORGANIZATION = "delete from organization where id = ?1 and erased_at is not null
         and not exists (select 1 from webhook_subscription where organization_id = ?1)
         and not exists (select 1 from audit_log where organization_id = ?1)

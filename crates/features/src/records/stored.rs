@@ -58,7 +58,8 @@ store::statements! {
     /// `records_at` stays.
     END_CHANGE = "update organization set records_at = ?2 where id = ?1 and records_at < ?2
         and erased_at is null";
-    /// Changes the origin of reservations from `calendar` to `manual`.
+    /// Changes the origin of the given reservations from `calendar` to `manual`. Skips reservations
+    /// with another origin.
     GIVE_TO_PEOPLE = "update record set origin = 'manual', updated_at = ?3
         where organization_id = ?1 and kind = 'reservation' and id = any(?2)
         and origin = 'calendar'";

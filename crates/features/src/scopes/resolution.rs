@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-/// A property with its group and tags. These decide which portal the property gets.
+/// A property with its group and tags. The property, the group and the tags decide which portal the
+/// property gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     pub property: Uuid,

@@ -56,8 +56,8 @@ store::statements! {
         from precheck_step s where organization_id = ?1 and nickname is not null";
     /// Selects the manuals that have a nickname.
     MANUALS = "select id, nickname from manual where organization_id = ?1 and nickname is not null";
-    /// Selects the categories, each with its title in the language `?2`. The title is null if it
-    /// has no text in this language.
+    /// Selects the categories, each with its title in the language `?2`. The title is null if the
+    /// category has no title in this language.
     CATEGORIES = "select id, (select t.text from translation_entry t
             where t.organization_id = ?1 and t.translation_id = c.title_id and t.language = ?2)
         from manual_category c where organization_id = ?1";

@@ -78,7 +78,7 @@ store::statements! {
     /// Selects the texts of several translations in one language.
     IN_LANGUAGE = "select translation_id, text from translation_entry
         where organization_id = ?1 and translation_id = any(?2) and language = ?3";
-    /// Selects the texts of several translations.
+    /// Selects the texts of the given translations, in all languages.
     TEXTS = "select translation_id, language, text, is_machine_translated, updated_at
         from translation_entry
         where organization_id = ?1 and translation_id = any(?2)";

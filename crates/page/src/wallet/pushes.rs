@@ -51,7 +51,8 @@ impl PassCheck {
     }
 }
 
-/// Finds changed passes and sends pushes to the phones that have them.
+/// Finds changed passes and sends pushes to the phones that have them. `checks` has the last check
+/// of each stay's pass.
 #[derive(Clone)]
 pub struct PassPushes {
     service: Arc<Service>,

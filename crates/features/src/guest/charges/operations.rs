@@ -34,7 +34,7 @@ store::statements! {
     /// creation.
     AFTER = "select doc from guest_charge where organization_id = ?1 and id > ?2 order by id
         limit ?3";
-    /// Selects the charges of a status after an id, in the order of ids.
+    /// Selects at most `?4` charges with the status `?2` and an id above `?3`, in the order of ids.
     WITH_STATUS_AFTER = "select doc from guest_charge where organization_id = ?1 and status = ?2
         and id > ?3 order by id limit ?4";
     /// Counts the charges of a stay.

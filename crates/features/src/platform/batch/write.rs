@@ -19,7 +19,8 @@ use crate::records::{
 };
 
 store::statements! {
-    /// Inserts the guest link of a new reservation, with its token.
+    /// Inserts the guest link of a reservation, with its token. Does nothing if the reservation
+    /// already has a guest link.
     INSERT_GUEST_LINK = "insert into guest_link (organization_id, reservation_id, token)
         values (?1, ?2, ?3) on conflict do nothing";
 }
