@@ -25,8 +25,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// How long the benchmark waits for the next delivery. If none arrives in this time, the benchmark
-/// fails.
+/// How long the benchmark waits for the next delivery. If no delivery arrives in this time, the
+/// benchmark fails.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time limit for a receiver's response. The service has the same limit.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -63,7 +63,7 @@ impl CertificateFolder {
         self.store(CERTIFICATE, pem)
     }
 
-    /// Returns the stored account.
+    /// Returns the stored account at the certificate authority; `None` if no account is stored.
     pub(super) fn account(&self) -> Result<Option<Vec<u8>>, String> {
         read(&self.path.join(ACCOUNT))
     }

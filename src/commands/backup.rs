@@ -30,8 +30,8 @@ const NAME_FORMAT: &str = "%Y-%m-%dT%H-%M-%S-%3fZ";
 /// data of guests.
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Copies the database into a file that appears whole or not at all, and prints the size of the
-/// file. With `--every` or `--keep`, makes backup sets in a directory instead.
+/// Copies the database into a file, and prints the size of the file. A failed copy leaves no
+/// incomplete file. With `--every` or `--keep`, makes backup sets in a directory instead.
 pub async fn backup(flags: BackupFlags) -> Result<(), String> {
     if flags.every.is_some() || flags.keep.is_some() {
         return keep_sets(flags).await;

@@ -411,7 +411,7 @@ impl ServeFlags {
             .collect())
     }
 
-    /// Returns the API key of the translation service.
+    /// Returns the API key of the translation service; `None` if no key is set.
     pub fn translator_key(&self) -> Result<Option<String>, String> {
         secret_without_blanks(self.translator_key.as_deref(), "VESTIBULE_TRANSLATOR_KEY")
     }

@@ -97,7 +97,7 @@ pub struct SubmissionRow {
     pub guest: String,
     pub about: String,
     pub since: Option<FormattedTime>,
-    /// A sentence about the steps that the guest can change again.
+    /// A sentence about the steps that the guest can change again. `None` if there are none.
     pub opened: Option<String>,
     pub status: (&'static str, &'static str),
     pub way: String,
@@ -275,7 +275,7 @@ struct SubmissionPage<'v> {
     frame: ConsoleFrame<'v>,
     one: Arc<ReviewedSubmission>,
     status: (&'static str, &'static str),
-    /// A sentence about the steps that the guest can change again.
+    /// A sentence about the steps that the guest can change again. `None` if there are none.
     opened: Option<String>,
     arrival: String,
     submitted: Option<FormattedTime>,

@@ -8,7 +8,7 @@
 /// The position of the flat. The coordinates or the postal address may be unknown, but not both.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FlatPosition {
-    /// Latitude and longitude in degrees.
+    /// Latitude and longitude in degrees; `None` if they are not known.
     pub coordinates: Option<(f64, f64)>,
     /// The postal address of the flat in one line; empty if the address is not known.
     pub address: String,

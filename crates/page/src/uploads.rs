@@ -17,7 +17,8 @@ const MAX_FILES: usize = 10;
 /// The uploaded files of a step, and the forms that upload more files.
 pub struct Files<'v> {
     pub listed: Vec<UploadedFile<'v>>,
-    /// A sentence that names the required documents that the guest has not uploaded.
+    /// A sentence that names the required documents that the guest has not uploaded. `None` if none
+    /// is missing, or if the guest cannot save the step now.
     pub missing: Option<String>,
     pub places: Vec<UploadSlot>,
     /// The address to which the upload forms send their files.

@@ -12,7 +12,7 @@ use super::{DISTRICT, ROOM_TYPE};
 /// A manual that the demo creates.
 struct DemoManual {
     nickname: &'static str,
-    /// The index of the manual's heading in [`HEADINGS`].
+    /// The index of the manual's heading in [`HEADINGS`]; `None` if the manual has no heading.
     heading: Option<usize>,
     /// The icon on the cover of the manual.
     icon: &'static str,

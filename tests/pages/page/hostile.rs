@@ -11,7 +11,7 @@ use super::{StayBrowser, html, lacks, manual, shows};
 
 const SCRIPT: &str = "<script>alert(document.domain)</script>";
 
-/// Uploads a file with the form of a step.
+/// Uploads a file by the form of a step. The request states the media type `text/html`.
 async fn upload(browser: &StayBrowser<'_>, step: Uuid, name: &str, content: &[u8]) -> ApiResponse {
     let name = name.replace('"', "%22");
     let head = format!(

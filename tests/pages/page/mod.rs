@@ -164,7 +164,8 @@ fn html(response: &ApiResponse) -> String {
     html
 }
 
-/// Returns the unescaped address of the form whose address contains `address_part`.
+/// Returns the unescaped address to which a form of the page is sent, for the first form whose
+/// address contains `address_part`; `None` if there is no such form.
 fn action(page: &str, address_part: &str) -> Option<String> {
     let actions = page
         .split("action=\"")

@@ -71,7 +71,8 @@ struct Behaviour {
     userinfo: ResponseKind,
     /// Whether the provider also publishes [`SigningKey::Unknown`].
     publishes_all: bool,
-    /// The issued authorization code, with the parameters of its authorization request.
+    /// The issued authorization code, with the parameters of its authorization request; `None` if
+    /// no code waits to be exchanged.
     issued_code: Option<(String, Vec<(String, String)>)>,
     requests: Vec<String>,
 }

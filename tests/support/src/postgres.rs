@@ -32,7 +32,9 @@ pub fn fresh_database() -> Option<String> {
     fresh_database_with("")
 }
 
-/// Creates a database with all tables, in a third of the time that the migrations need.
+/// Creates a database with all tables, as a copy of a migrated database: this takes a third of the
+/// time of the migrations. On Citus, returns an empty database. Returns `None` if PostgreSQL is not
+/// installed.
 pub fn migrated_database() -> Option<String> {
     static TEMPLATE: OnceLock<Option<String>> = OnceLock::new();
     if std::env::var_os("VESTIBULE_ON_CITUS").is_some() {

@@ -84,6 +84,7 @@ pub enum ClientBehaviour {
 }
 
 /// Opens a connection from one of several loopback addresses, and waits until the server closes it.
+/// Returns 200 as the status of this round, or `None` if the connection could not be opened.
 pub async fn keep_open(
     address: SocketAddr,
     number: usize,

@@ -47,7 +47,7 @@ const MAX_EVENTS: usize = 100_000;
 /// Number of deliveries in the log of a subscription that is deleted.
 const LOG_LENGTH: usize = 10_000;
 
-/// Makes a request and returns the status of the response.
+/// Makes a request and returns the status of the response; `None` if there was no response.
 async fn status(caller: Caller, method: Method, path: Arc<str>, body: Bytes) -> Option<u16> {
     caller
         .send(method, &path, None, body)

@@ -162,7 +162,7 @@ pub(super) fn resource(
     ))
 }
 
-/// Returns the organization of a refresh token.
+/// Returns the organization of a refresh token; `None` if the token is unknown.
 pub(super) async fn organization_of_refresh_token(
     service: &Service,
     token: &str,

@@ -87,7 +87,8 @@ impl SignInRequest {
         )
     }
 
-    /// Returns the value of a parameter that occurs exactly once in the query.
+    /// Returns the value of a query parameter; `None` if the parameter is missing or occurs more
+    /// than once.
     pub(super) fn query_value(&self, name: &str) -> Option<&str> {
         single_value(&self.query, name)
     }

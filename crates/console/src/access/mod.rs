@@ -244,7 +244,8 @@ struct MemberRow {
     flats: String,
     is_active: bool,
     has_two_factors: bool,
-    /// Address of the page that changes the member.
+    /// Address of the page that changes the member. `None` if the signed-in member can access only
+    /// some flats, and so may not change members.
     way: Option<String>,
 }
 

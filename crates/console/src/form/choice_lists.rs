@@ -268,7 +268,8 @@ async fn search(
 }
 
 /// Returns the id of the row that the name identifies: the only row of `rows`, or else the only row
-/// whose whole name equals the name, ignoring case and accents.
+/// whose whole name equals the name, ignoring case and accents. Returns `None` if there is no such
+/// row.
 fn meant<'r>(rows: &'r [Row], name: &str) -> Option<&'r str> {
     let folded_name = fold(name);
     let mut same = rows.iter().filter(|(_, known)| fold(known) == folded_name);

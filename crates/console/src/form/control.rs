@@ -77,7 +77,8 @@ pub struct Control {
     /// The condition under which this field has an effect: another field and its values, as
     /// `field=a,b`.
     pub when: Option<String>,
-    /// The link to a page about this field: the path of the page, and the label of the link.
+    /// The link to a page about this field: the path of the page, and the label of the link. `None`
+    /// if the field has no such page.
     pub link: Option<(String, &'static str)>,
     /// Label of the checkbox that deletes the stored value. `None` if the value must not be null.
     /// Also `None` if the form shows the value, because the member can then delete it by emptying

@@ -214,7 +214,8 @@ impl Flat<'_> {
         items.map(row).collect()
     }
 
-    /// Builds the section with the flat's stays whose check-in is today or later.
+    /// Builds the section with the flat's stays whose check-in is today or later. Returns `None` if
+    /// the member may not read stays, or if they cannot be read.
     async fn stays(&self) -> Option<FlatPart> {
         let request = self.request;
         if !request.may(STAYS) {

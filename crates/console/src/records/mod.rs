@@ -139,7 +139,8 @@ fn tabs(request: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {
 struct RecordRow {
     name: String,
     about: String,
-    /// Label that says where the record comes from. `None` for a record that members enter by hand.
+    /// Label that says where the record comes from: from the platform or from a calendar feed.
+    /// `None` for a record that members enter by hand.
     origin: Option<&'static str>,
     way: String,
 }

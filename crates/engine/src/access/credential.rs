@@ -568,7 +568,8 @@ pub fn key(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Opt
     stored(tx, &KEY, organization, id)
 }
 
-/// Returns the stored member with this id. Does not check whether the member is active.
+/// Returns the stored member with this id; `None` if there is no such member. Does not check
+/// whether the member is active.
 pub fn member(tx: &mut Transaction<'_>, organization: Uuid, id: Uuid) -> Result<Option<Member>> {
     stored(tx, &MEMBER, organization, id)
 }

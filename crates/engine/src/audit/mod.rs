@@ -200,7 +200,7 @@ fn object(fields: &impl Serialize) -> Result<AuditFields> {
     }
 }
 
-/// Parses the id in a field of an input.
+/// Parses the id in a field of an input. Returns `None` if the field is missing or is not a UUID.
 #[must_use]
 pub fn id(input: &Value, field: &str) -> Option<Uuid> {
     input.get(field)?.as_str()?.parse().ok()

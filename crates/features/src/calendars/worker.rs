@@ -203,7 +203,7 @@ impl CalendarFetcher {
     }
 
     /// Writes the reservations that a fetch changes, and the new state of the feed, in one
-    /// transaction.
+    /// transaction. Returns the feed; `None` if the claim had ended, so that nothing was written.
     async fn record(
         &self,
         service: &Arc<Service>,

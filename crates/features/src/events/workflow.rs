@@ -23,8 +23,8 @@ use crate::records::{
 const EXTERNAL_AUTOMATION: &str = "external_automation";
 
 impl Workflow {
-    /// Returns the external-automation step with this id. If the live version and the draft both
-    /// have it, returns the step of the live version.
+    /// Returns the external-automation step with this node id; `None` if there is none. If the live
+    /// version and the draft both have it, returns the step of the live version.
     fn step(&self, id: &str) -> Option<&WorkflowNode> {
         let mut nodes = self.live_nodes.iter().chain(&self.draft_nodes).flatten();
         nodes.find(|node| node.id == id && node.node_type == EXTERNAL_AUTOMATION)
@@ -129,7 +129,8 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
 }
 
 impl WorkflowStepRun {
-    /// Returns the id of the step that ran, as `<workflow id>:<node id>`.
+    /// Returns the id of the step that ran, as `<workflow id>:<node id>`; `None` if the run names
+    /// no workflow.
     pub(super) fn step(&self) -> Option<String> {
         self.workflow_id
             .map(|workflow| step_id(workflow, &self.node_id))
@@ -141,7 +142,8 @@ fn step_id(workflow: Uuid, node: &str) -> String {
     format!("{workflow}:{node}")
 }
 
-/// Splits a step's id into the workflow id and the node id.
+/// Splits a step's id into the workflow id and the node id. Returns `None` if the id has another
+/// form.
 fn split_step_id(id: &str) -> Option<(Uuid, &str)> {
     let (workflow, node) = id.split_once(':')?;
     if format::is_uuid(workflow) {

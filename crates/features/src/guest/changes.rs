@@ -215,8 +215,8 @@ pub(crate) fn record(
     insert(context, kind, reservation, step, store::Value::Null)
 }
 
-/// Records a guest's action as `record` does, with `details`: the fields that only some kinds of
-/// changes have.
+/// Records a guest's action as `record` does. Also stores `details`, the fields that only some
+/// kinds of changes have.
 pub(super) fn record_with(
     context: &mut Context<'_, '_>,
     kind: ChangeKind,

@@ -132,7 +132,8 @@ impl StepOfStay {
         needs_choice && precheck::chosen_deposit(answers, &deposit.choices).is_none()
     }
 
-    /// Returns the acceptance of an agreement, with the text that was accepted.
+    /// Returns the guest's acceptance of the step's agreement, with the text that was accepted;
+    /// `None` if the guest has not accepted it.
     pub(super) fn acceptance(&self) -> Option<AcceptanceView> {
         let saved = self.stored.saved.as_ref()?;
         let acceptance = saved.acceptance.clone()?.proof;

@@ -62,7 +62,7 @@ pub(super) struct SavedAnswers {
 /// Everything stored for one step of a stay.
 #[derive(Default)]
 pub(super) struct StoredAnswers {
-    /// The answers that the guest saved.
+    /// The answers that the guest saved; `None` if the guest has saved none.
     pub saved: Option<SavedAnswers>,
     /// The files that the guest uploaded in the step, oldest first.
     pub files: Vec<GuestFile>,

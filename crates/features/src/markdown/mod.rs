@@ -76,7 +76,8 @@ pub fn to_html(text: &str, language: Option<&str>) -> Option<String> {
 }
 
 /// Renders Markdown that contains a [`mark`] for each of these values. The values are inserted into
-/// the rendered HTML as plain text, before the HTML is sanitized.
+/// the rendered HTML as plain text, before the HTML is sanitized. Returns `None` if the HTML has no
+/// visible content.
 #[must_use]
 pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));

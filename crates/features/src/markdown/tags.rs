@@ -121,7 +121,8 @@ fn is_known(name: &str) -> bool {
         .any(|list| is_in(list, name))
 }
 
-/// Returns the offset behind the `>` that ends a tag. A `>` in quotes does not end the tag.
+/// Returns the offset behind the `>` that ends a tag. A `>` in quotes does not end the tag. Returns
+/// `None` if the tag has no end, or if another tag begins before its end.
 pub(super) fn end_of(text: &str) -> Option<usize> {
     let mut quote = None;
     for (offset, character) in text.char_indices() {

@@ -19,7 +19,8 @@ store::statements! {
     KEY = "select doc, token_hash from api_key where organization_id = ?1 and id = ?2";
 }
 
-/// Describes the API key with the input's `apiKeyId` for the audit log.
+/// Describes, for the audit log, the API key with the id in the field `apiKeyId` of the input.
+/// Returns `None` if no such key exists.
 pub(super) fn audited_api_key(
     context: &mut Context<'_, '_>,
     input: &Value,

@@ -219,7 +219,7 @@ fn wrong_links(
     Ok(issues)
 }
 
-/// Reads a branding of the organization.
+/// Reads a branding of the organization. Returns `None` if the branding does not exist.
 pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Branding>> {
     let row = context.row(&BRANDING, values![id])?;
     Ok(row

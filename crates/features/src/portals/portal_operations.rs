@@ -291,7 +291,8 @@ fn update(context: &mut Context<'_, '_>, input: Update<PortalFields>) -> Result<
     Ok(portal)
 }
 
-/// Reads a portal of the organization, without a check of the caller's access.
+/// Reads a portal of the organization, without a check of the caller's access. Returns `None` if
+/// the portal does not exist.
 pub(crate) fn find(context: &mut Context<'_, '_>, id: Uuid) -> Result<Option<Portal>> {
     let row = context.row(&PORTAL, values![id])?;
     Ok(row

@@ -228,7 +228,7 @@ pub(crate) fn release_domains(system: &mut System<'_, '_>, organization: Uuid) -
     Ok(())
 }
 
-/// Finds a domain by its host.
+/// Finds a domain by its host. Returns `None` if no organization owns the host.
 pub(crate) fn find_domain(tx: &mut Transaction<'_>, host: &str) -> Result<Option<Domain>> {
     let Some(row) = tx.row(&OWNER, &values![host])? else {
         return Ok(None);

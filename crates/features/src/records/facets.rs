@@ -117,7 +117,8 @@ fn email(guest: &Value) -> Option<String> {
     (!email.is_empty() && email.len() <= MAX_EMAIL_BYTES).then_some(email)
 }
 
-/// Returns a day as `2026-11-21`, the form in which the database compares days.
+/// Returns a day as `2026-11-21`, the form in which the database compares days. Returns `None` if
+/// the text is not a day.
 pub(super) fn canonical_day(text: &str) -> Option<String> {
     text.parse::<civil::Date>()
         .ok()

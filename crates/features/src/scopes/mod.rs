@@ -106,7 +106,7 @@ pub(crate) struct Assignable {
     /// Returns the name of an entity, without a check of the caller's access.
     pub name: fn(&mut Context<'_, '_>, Uuid) -> Result<Option<String>>,
     /// An additional permission that a caller needs to change the assignments of an entity of this
-    /// type.
+    /// type. `None` if no additional permission is needed.
     pub needs: Option<Permission>,
 }
 

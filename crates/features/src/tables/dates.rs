@@ -34,7 +34,7 @@ impl DateParser {
         &self.pattern
     }
 
-    /// Parses a date.
+    /// Parses a date. Returns `None` if the text is not exactly a date.
     pub(super) fn day(&self, text: &str) -> Option<Date> {
         let (date, rest) = self.split_date(text)?;
         rest.is_empty().then_some(date)

@@ -557,7 +557,8 @@ impl Texts {
         self.0.values().map(|(_, version)| version.text.as_str())
     }
 
-    /// Returns the text of a translation with unfilled placeholders.
+    /// Returns the text of a translation, without filling its placeholders; `None` if `id` is
+    /// `None`, or if `self` does not contain the translation.
     pub(crate) fn unfilled_text(&self, id: Option<Uuid>) -> Option<&str> {
         self.0.get(&id?).map(|(_, version)| version.text.as_str())
     }

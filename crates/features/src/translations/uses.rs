@@ -53,7 +53,7 @@ pub struct TextForm {
 }
 
 impl TextForm {
-    /// Creates the rule for a field whose text has at most `longest` characters. The text is stored
+    /// Creates the form of a text that has a maximum length of `longest` characters and is stored
     /// unchanged, with its surrounding spaces.
     pub(crate) const fn up_to(longest: usize) -> Self {
         Self {

@@ -76,7 +76,7 @@ impl Reservation {
     }
 
     /// Returns the time of day by which the guests must have left: the time of the stay, or else
-    /// the time of the flat.
+    /// the time of the flat. Returns `None` if neither has such a time.
     #[must_use]
     pub fn departure_time(&self, flat: Option<&Property>) -> Option<Time> {
         self.check_out_time

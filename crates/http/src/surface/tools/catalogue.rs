@@ -45,7 +45,8 @@ impl Catalogue {
             .collect()
     }
 
-    /// Returns a tool by its name.
+    /// Returns the tool with this name, which is the id of its operation; `None` if there is no
+    /// such tool.
     pub(super) fn by_name(&self, name: &str) -> Option<&Tool> {
         self.0
             .iter()
@@ -74,7 +75,7 @@ pub(super) fn toolsets(app: &App) -> BTreeSet<&'static str> {
     operations(app).map(|operation| operation.toolset).collect()
 }
 
-/// Returns the operation of a tool.
+/// Returns the operation of the tool with this name; `None` if there is no such tool.
 pub(super) fn find_operation(app: &'static App, name: &str) -> Option<&'static Operation> {
     operations(app).find(|operation| operation.id == name)
 }
