@@ -31,9 +31,9 @@ const READERS: usize = 20;
 /// The pause before each change of a manual in the costly list, before each sync that causes events
 /// for the hanging receiver, and after a failed erasure.
 const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
-/// Number of properties that are assigned from one portal to another again and again.
+/// Number of flats whose assignment changes between two portals again and again.
 const PROPERTIES: usize = 20_000;
-/// Number of clients that reassign the properties at the same time.
+/// Number of clients that change these assignments, all at the same time.
 const MOVERS: usize = 4;
 /// Number of clients that act as the guest of one stay. A quarter of them read the messages of the
 /// stay, and the others send messages.

@@ -96,7 +96,7 @@ pub(crate) struct Synced {
     /// Number of webhook events that the changes fired, or with `dryRun` would fire.
     pub(crate) events: usize,
     /// Warnings about unknown fields, which may be misspelt, and about values that may be
-    /// unintended. Both are stored. At most 100.
+    /// unintended. These fields and values are stored nevertheless. At most 100 warnings.
     pub(crate) warnings: Vec<Warning>,
     /// Number of records that were skipped because the service has a newer version; absent if no
     /// record of the request has a version.

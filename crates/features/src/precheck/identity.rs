@@ -121,7 +121,8 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
     ),
 ];
 
-/// The identity check that needs a value in the field `minimumGuestAge`.
+/// The identity check of the guest's age. A step with this check needs a value in its field
+/// `minimumGuestAge`.
 pub const UNDERAGE: &str = "guest_underage";
 /// The flag of a guest who repeats the identity check and fails it a second time.
 pub const RETAKE_LIMIT: &str = "retake_limit";

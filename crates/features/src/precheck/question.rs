@@ -25,7 +25,7 @@ pub enum QuestionKind {
     YesNo,
 }
 
-/// The answer of an option of a yes-or-no question.
+/// Which of the two answers an option of a yes-or-no question stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum YesNo {

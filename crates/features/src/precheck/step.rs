@@ -2,7 +2,8 @@
 //!
 //! In the `resource!` list, a field with `answered` is part of every response about a step.
 //! `answered and as` returns the field under a second, deprecated name as well. `sent as` is the
-//! type of the field in a request; without it the field is read-only.
+//! type of the field in a request; without it the field cannot be sent. The fields that only
+//! requests have, such as `isEnabled`, are in the list of `StepFields`.
 
 use std::collections::BTreeMap;
 
@@ -149,9 +150,9 @@ engine::resource! {
         #[schemars(extend("deprecated" = true))]
         is_enabled: bool;
 
-        /// Heading that guests read, up to 200 characters. The first heading of a step must be
-        /// English; null restores the built-in title of the type. An update of it needs
-        /// `modify_tasks`. It cannot be sent together with `displayTitleMlTextId`.
+        /// Heading that guests read, up to 200 characters. A step without a heading of its own first
+        /// needs an English one; null restores the built-in title of the type. An update of it
+        /// needs `modify_tasks`. It cannot be sent together with `displayTitleMlTextId`.
         #[schemars(extend("x-permission" = "modify_tasks"))]
         display_title: Option<Text200>, in basics;
 
