@@ -73,8 +73,9 @@ pub struct ScreenPage {
     pub method: Method,
     /// The path, relative to the console. `{id}` stands for an id.
     pub path: &'static str,
-    /// The operations that the page calls. Members who may not call them cannot use the page. A GET
-    /// page also needs the operation of its screen.
+    /// The operations that the page calls. A member who lacks the permission for one of them cannot
+    /// use the page. For a GET page, the member also needs the permission for the operation of its
+    /// screen (`Screen::needs`).
     pub needs: &'static [&'static str],
     /// Whether the page's form contains a file.
     pub takes_file: bool,

@@ -185,8 +185,8 @@ struct Queue {
 
 enum LogEntry {
     Line(Vec<u8>),
-    /// Requests a notification on this channel as soon as all earlier entries of the queue are
-    /// written.
+    /// A request to send a message on this channel when the thread has written all earlier entries
+    /// of the queue.
     Mark(SyncSender<()>),
 }
 

@@ -17,7 +17,8 @@ pub struct StayLinks {
 }
 
 impl StayLinks {
-    /// Creates a value that builds the URLs of the pages of a stay, all below the path `page`.
+    /// Creates the addresses of the pages of a stay. All are below the path `page`, and have
+    /// `language`, if it is set, in their query.
     #[must_use]
     pub const fn new(page: String, language: Option<String>) -> Self {
         Self {

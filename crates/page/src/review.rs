@@ -42,7 +42,8 @@ struct AnsweredReviewStep<'v> {
     step: &'v StepView,
     answers: Vec<LabelledAnswer<'v>>,
     mark: StepMark,
-    /// The link to change the answers; `change_what` is the label of the link.
+    /// Renders the review page. `text` tells the guest why the submission was refused. It is `None`
+    /// unless a refused submission led to this page.
     change: Option<String>,
     change_what: String,
 }

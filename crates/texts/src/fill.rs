@@ -19,7 +19,7 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
 }
 
 /// Splits a text at its first placeholder. Returns the text before the placeholder, the name of the
-/// placeholder, and the text after it.
+/// placeholder, and the text after it; `None` if the text has no placeholder.
 fn next_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('{')?;
     let (name, behind) = rest.split_once('}')?;

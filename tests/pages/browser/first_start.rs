@@ -20,7 +20,8 @@ use crate::console::things::{KEYS, Things, WEBHOOKS};
 const DEADLINE: Duration = Duration::from_secs(400);
 /// Maximum time from the start of the server until the guest's page is open.
 const MAX_DURATION: Duration = Duration::from_secs(180);
-/// Maximum number of clicks on links, buttons and other controls.
+/// Maximum number of times that the person clicks a link, a button or another control until the
+/// guest's page is open.
 const MAX_CLICKS: u32 = 9;
 
 /// A person who clicks and types in a window. Counts the clicks.

@@ -14,7 +14,8 @@ use test_support::{ApiResponse, App, on_both, reservation};
 /// Time from the start of the tests' clock until check-in. Stays in tests begin on 2026-12-11 at
 /// 15:00 in Madrid.
 const UNTIL_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_800);
-/// Time from the start of the tests' clock until one minute before check-in.
+/// Writes the reservation of the house again: the default reservation, with the fields of `more`
+/// added or replaced.
 const ALMOST_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_740);
 
 /// Writes the reservation of the house again, with the default values except for the fields in

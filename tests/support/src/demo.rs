@@ -88,8 +88,8 @@ impl Demo {
         self.printed("base URL").trim_end_matches("/api/v1")
     }
 
-    /// Returns the URL of the guest page of an example stay. `what` names the example, as in `a
-    /// photo to repeat`.
+    /// Returns the URL of the guest page of an example stay. `what` is the text after `stay with`
+    /// in the demo's output, such as `a photo to repeat`.
     pub fn example(&self, what: &str) -> &str {
         self.printed(&format!("stay with {what}"))
     }

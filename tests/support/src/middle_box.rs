@@ -24,7 +24,7 @@ struct ProxySettings {
     /// One flag for each open connection. If a flag is set, the proxy drops all later bytes of that
     /// connection.
     connections: Mutex<Vec<Arc<AtomicBool>>>,
-    /// Whether the proxy drops all bytes of connections that open from now on.
+    /// Whether the proxy drops all bytes of connections that are opened while this flag is set.
     is_closed: AtomicBool,
     /// Delay of all data that the database sends, in milliseconds.
     delay: AtomicU64,

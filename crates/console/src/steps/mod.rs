@@ -279,7 +279,8 @@ impl Ordered {
         })
     }
 
-    /// Returns whether two consecutive steps can swap their positions.
+    /// Returns whether two consecutive steps can swap their positions. In the automatic order, only
+    /// steps whose types belong together can.
     fn is_movable(&self, one: &StepPosition, other: &StepPosition) -> bool {
         !self.is_automatic || is_together(one.step_type, other.step_type)
     }

@@ -1,7 +1,8 @@
-//! Merges questions that two members changed at the same time. Each question of the form is
-//! compared with its state when the form was opened, and with its stored state. If only one member
-//! changed, added, moved or removed a question, that change is applied. If both members changed the
-//! same question, the member chooses a version.
+//! Merges the questions in a form with the changes that another member has saved since the form was
+//! opened. Each question of the form is compared with its state when the form was opened, and with
+//! its stored state. If only one of the two members changed, added, moved or removed a question,
+//! that change is applied. If both changed the same question, the member who sends the form chooses
+//! a version.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

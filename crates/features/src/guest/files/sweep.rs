@@ -138,8 +138,8 @@ pub(crate) fn remove_folder(system: &mut System<'_, '_>, organization: Uuid) -> 
     Ok(())
 }
 
-/// Sweeps the files of guests once a minute. Also deletes the bytes of queued storage keys as soon
-/// as a transaction has queued keys. Ends when `stop` is cancelled.
+/// Sweeps the files of guests once a minute. Also deletes the stored files whose storage keys are
+/// queued, as soon as a transaction has queued keys. Ends when `stop` is cancelled.
 pub async fn run(service: Arc<Service>, stop: CancellationToken) {
     let keys_queued = service.app_state.wake_signal(REMOVALS);
     let mut ticks = tokio::time::interval(INTERVAL);
