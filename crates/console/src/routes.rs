@@ -155,7 +155,7 @@ async fn enter(
         .unwrap_or_default();
     let signed_in = people::signed_in(&service, &parts.headers, id).await;
     let is_post = page.method == Method::POST;
-    // The console reads a form without a session for one purpose: to return it to the visitor.
+    // The console reads a form that arrives without a session only to return it to the visitor.
     // Anyone can send such a form, so its size and its rate are limited.
     let body = match &signed_in {
         Ok(Some(signed_in)) => {

@@ -117,7 +117,8 @@ impl Permits {
     }
 }
 
-/// The use of one limit: how many permits are in use, and whether more are needed.
+/// The use of one limit: the number of permits in use, whether more are needed, and the duration of
+/// the last attempt.
 #[derive(Default)]
 struct LimitUse {
     count: usize,
@@ -165,9 +166,8 @@ impl Limiter {
     }
 
     /// Prepares a search for due deliveries. Deliveries that ended before this call are then no
-    /// longer in flight. A delivery that ends later stays in flight until the next search.
-    /// Otherwise this search could send it twice: it may have read the delivery as due before the
-    /// outcome was recorded.
+    /// longer in flight. A delivery that ends later stays in flight until the next search, because
+    /// this search may read it as due before its outcome is recorded, and would then send it twice.
     pub(super) fn begin_search(&self) {
         let mut permits = self.permits();
         let free = permits.free_permits();

@@ -41,9 +41,9 @@ pub trait DueWork: 'static {
     /// earlier. Skips the organizations in `except`.
     fn find(tx: &mut Transaction<'_>, until: Timestamp, except: Vec<Uuid>) -> Result<Option<Uuid>>;
 
-    /// Does the organization's pieces of work whose time in the database is `until` or earlier, up
-    /// to the limit of one transaction. Returns the number of completed pieces, and the wake
-    /// signals to send.
+    /// Does the organization's pieces of work whose stored time is `until` or earlier, up to the
+    /// limit of one transaction. Returns the number of completed pieces, and the wake signals to
+    /// send.
     fn perform(
         tx: &mut Transaction<'_>,
         service: &Service,
@@ -116,8 +116,8 @@ impl<W: DueWork> DueWorker<W> {
 
     /// Does the work of one organization that has work due at `now`, up to the limit of one
     /// transaction. Returns how many pieces of work were completed, or `None` if no organization
-    /// has due work. If the work fails, adds the organization to `unavailable`, so that the next
-    /// call chooses another one.
+    /// has due work or the search for one fails. If the work fails, returns 0 and adds the
+    /// organization to `unavailable`, so that the next call chooses another one.
     async fn perform_some(&self, now: Timestamp, unavailable: &mut Vec<Uuid>) -> Option<usize> {
         let (until, except) = (self.until(now), unavailable.clone());
         let result = self

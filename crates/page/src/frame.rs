@@ -17,8 +17,8 @@ use vestibule_http::browser::hash;
 static STYLE: LazyLock<String> =
     LazyLock::new(|| include_str!("../templates/page.css").replace('\n', ""));
 
-/// The script of pages without a form that uploads files. The other pages have [`FILES_SCRIPT`]
-/// instead. Every page also works without a script.
+/// The script of every page that has no form for uploading files. Pages with such a form have
+/// [`FILES_SCRIPT`] instead. Every page also works without a script.
 const SCRIPT: &str = include_str!("../templates/page.js");
 
 /// The script of pages with a form that uploads files. It contains additional code, which scales

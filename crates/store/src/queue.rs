@@ -131,8 +131,8 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Does the same as [`Queue::pop`] without waiting. Returns `None` if no item waits, or if the
-    /// last item of the share whose turn it is took longer than `time`.
+    /// Takes the next item as [`Queue::pop`] does, but without waiting. Returns `None` if no item
+    /// waits, or if the last finished item of the share whose turn it is took longer than `time`.
     pub(crate) fn pop_if_brief(&self, time: Duration) -> Option<(Share, W)> {
         let mut state = self.state();
         let (_, _, share) = state.turns.first()?;

@@ -57,7 +57,7 @@ pub struct Record {
     pub acknowledged: Vec<Acknowledged>,
     /// The idempotency keys of writes that got no response.
     pub unanswered: BTreeSet<String>,
-    /// Descriptions of wrong responses.
+    /// The largest memory that the server used during the attack, in MiB.
     pub wrong: Vec<String>,
     /// The maximum memory of the server, in MiB.
     pub memory: f64,

@@ -153,8 +153,8 @@ enum SessionLookup {
     Valid(Box<SignedIn>, Timestamp),
 }
 
-/// Returns the member who is signed in in the browser that sent the request. Returns `None` if the
-/// cookie is invalid, the session has expired, or the member is deleted, inactive or without a
+/// Returns the member who is signed in with the session cookie of the request. Returns `None` if
+/// the cookie is invalid, the session has expired, or the member is deleted, inactive or without a
 /// required second factor. The reason is logged.
 ///
 /// Records the use of the session in the background, at most once a minute.

@@ -348,7 +348,7 @@ struct AssignmentPage<'v> {
     paging: Paging,
     may_change: bool,
     problems: Vec<String>,
-    /// Whether the page shows a form again that was sent after its session had ended.
+    /// Whether the page shows again a form that the member sent after the session had ended.
     is_kept: bool,
     /// The unsaved ticks of the pages that are not shown, as hidden fields.
     kept: [(&'static str, String); 2],

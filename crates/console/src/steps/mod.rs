@@ -503,7 +503,7 @@ struct StepEditorPage<'v> {
     used: Option<UseCount>,
     /// A sentence that says which guests get the step.
     who: Option<String>,
-    /// The address of the page with the step's questions, and the number of questions.
+    /// The texts of the step that guests read, in all languages.
     questions: Option<(String, usize)>,
     changed: Option<LatestChanges>,
     /// Those texts of the step that are for guests, in all languages.

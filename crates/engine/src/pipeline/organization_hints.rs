@@ -14,9 +14,10 @@ use crate::operation::Operation;
 /// The maximum number of tokens whose organization is stored.
 const MAX_TOKENS: usize = 16_384;
 
-/// The organization of each token at the token's last look-up. A hint affects only when a read is
-/// scheduled, never whether the request is authenticated. A hint can be outdated: a read with a
-/// deleted token is scheduled in the share of its former organization, and then refused.
+/// For each token, the organization to which the token belonged at its last look-up. This
+/// organization is only a hint: it affects when a read is scheduled, never whether the request is
+/// authenticated. A hint can be outdated: a read with a deleted token is scheduled in the share of
+/// its former organization, and then refused.
 pub struct OrganizationHints(Cache<[u8; 32], Uuid>);
 
 impl Default for OrganizationHints {

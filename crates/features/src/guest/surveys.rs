@@ -24,7 +24,7 @@ use crate::records::{RecordKind, SurveyKind, add_record};
 const OPEN_DAYS: i64 = 14;
 
 store::statements! {
-    /// Selects the kinds of those surveys that the guest of a stay has answered.
+    /// Selects the kinds of the surveys that the guest of a stay has answered.
     ANSWERED = "select kind from guest_survey where organization_id = ?1 and reservation_id = ?2";
     /// Stores that the guest has answered a survey of a stay, and the id of the resulting review.
     INSERT_ANSWERED = "insert into guest_survey (organization_id, reservation_id, kind, review_id)
