@@ -809,7 +809,7 @@ async fn many_subscriptions_to_the_same_target_all_get_their_turn(
     authority: TestAuthority,
 ) {
     // Each credential has 100 subscriptions. The dispatcher cannot read the deliveries of all 300
-    // with one query, and may run only a few deliveries to one target at once.
+    // with one query, and may send only a few deliveries to one target at the same time.
     const CREDENTIALS: usize = 3;
     let org = app.org().await;
     let receiver = authority

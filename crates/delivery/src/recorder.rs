@@ -81,7 +81,7 @@ impl Recorder {
     }
 
     /// Removes the waiting outcomes of a subscription and returns them. If there are none, removes
-    /// the subscription's entry.
+    /// the subscription's entry and returns `None`.
     fn take(&self, subscription: Uuid) -> Option<Vec<Unrecorded>> {
         let mut waiting = self.waiting();
         let batch = waiting

@@ -341,7 +341,8 @@ mod tests {
             prop_assert_eq!(created_at(&text), None);
         }
 
-        /// However many callers upload, a caller without an upload can upload a file.
+        /// A caller who has no upload in progress can always upload a file, however many callers
+        /// upload.
         #[test]
         fn uploads_always_leave_a_place_for_another_caller(
             callers in prop::collection::vec((0..5_u128, 0..40_u128), 0..400),

@@ -117,8 +117,8 @@ fn updated_at(stored: &StoredResource) -> String {
         .to_owned()
 }
 
-/// The data that the page shows in addition to the form: messages, and the rules that another
-/// member has saved since the form was opened.
+/// The data that the page shows in addition to the form: its status, messages, and the rules that
+/// another member has saved since the form was opened.
 #[derive(Default)]
 struct VisibilityExtras {
     status: u16,

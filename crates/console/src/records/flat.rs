@@ -104,7 +104,8 @@ impl Flat<'_> {
         }
     }
 
-    /// Returns the path of the page on which a member adds a record of this kind to the flat.
+    /// Returns the path of the page on which a member adds a record of this kind to the flat;
+    /// `None` if the member may not add records.
     fn new_record(&self, kind: RecordKind) -> Option<String> {
         let query: [(&str, &str); 2] = [("kind", kind.as_ref()), ("propertyId", &*self.id)];
         self.is_open

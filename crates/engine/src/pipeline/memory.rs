@@ -92,8 +92,8 @@ pub(super) struct AnswerKey {
     organization: Uuid,
     operation: &'static str,
     permissions: Permissions,
-    /// The credential of a caller with limited scope; every guest has limited scope. `None` for
-    /// other callers, who all have the same scope.
+    /// The credential of a caller who can access only some properties. Every guest is such a
+    /// caller. `None` for other callers, who can all access every property.
     limited: Option<Credential>,
     /// Whether the cache stores the response as a value, for code of this process that calls the
     /// operation. Other responses are stored as text.

@@ -33,8 +33,8 @@ const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_RECHECK_DELAY: Duration = Duration::from_secs(3_600);
 /// Maximum number of carts that one query returns.
 const BATCH_SIZE: i64 = 100;
-/// Maximum number of batches of carts in one search. The limit keeps other writes from waiting for
-/// long.
+/// Maximum number of batches of carts in one search. After these batches the search ends, so that
+/// other writes do not wait for long.
 const MAX_BATCHES: usize = 100;
 
 store::statements! {

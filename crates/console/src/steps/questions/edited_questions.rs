@@ -41,8 +41,8 @@ pub struct EditedQuestion {
     pub text: EditedText,
     pub is_required: bool,
     pub options: Vec<EditedOption>,
-    /// The keys of options of earlier questions. The guest sees the question only after choosing
-    /// one of these options.
+    /// The keys of options of earlier questions. If there are any, the guest sees the question only
+    /// after choosing one of these options.
     pub conditions: Vec<String>,
     /// The key of an earlier question. The form offers the options of that question as conditions.
     pub from: String,
