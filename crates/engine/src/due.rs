@@ -52,8 +52,8 @@ pub trait DueWork: 'static {
         now: Timestamp,
     ) -> Result<(usize, BTreeSet<WakeSignal>)>;
 
-    /// Returns the earliest due time of all stored work, in the past or in the future; `None` if
-    /// there is no work.
+    /// Returns the earliest stored time of all work, in the past or in the future; `None` if there
+    /// is no work. The work becomes due [`DueWork::delay`] after its stored time.
     fn first(tx: &mut Transaction<'_>) -> Result<Option<Timestamp>>;
 }
 

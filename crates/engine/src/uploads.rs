@@ -87,8 +87,8 @@ pub struct Uploads {
     counter: Arc<UploadCounter>,
 }
 
-/// The greatest number of bytes that uploads leave free on the file system by default. On a file
-/// system below 10 GiB, [`reserved`] leaves a tenth of its size free instead.
+/// The number of bytes that uploads leave free by default on a file system of 10 GiB or more. On a
+/// smaller file system, [`reserved`] leaves a tenth of its size free instead.
 const RESERVE: u64 = 1 << 30;
 
 /// Returns the number of bytes that uploads leave free on the file system: the configured number,

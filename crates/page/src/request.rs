@@ -36,7 +36,8 @@ pub struct PageRequest {
     /// `None`.
     ids: Vec<(String, Option<Uuid>)>,
     query: Vec<(String, String)>,
-    /// The language that the query names; `None` if it is missing or invalid.
+    /// The caller of the last operation that the page called. The page logs this caller. `None`
+    /// until the page has called an operation.
     requested_language: Option<String>,
     /// The language tags in the browser's `Accept-Language` header, the most preferred first.
     accepted: Vec<String>,

@@ -44,8 +44,8 @@ fn refuse() -> Result<(), Error> {
     Err(Error::Configuration("refused".into()))
 }
 
-/// Starts a write that is alone in its batch and ends after the returned sender is dropped. Writes
-/// that start meanwhile wait in the queue.
+/// Starts a write that is alone in its batch. The write ends after the returned sender is dropped.
+/// Writes that start before that wait in the queue.
 async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     let ((begun, has_begun), (open, gate)) = (channel(), channel::<()>());
     let store = store.clone();

@@ -27,7 +27,8 @@ async fn first_manual(house: &House<'_>, language: &str) -> Value {
     view["manualCategories"][0]["manuals"][0].clone()
 }
 
-/// Writes the reservation of the house again, with the fields of `more` instead of its defaults.
+/// Writes the reservation of the house again: the default reservation, with the fields of `more`
+/// added or replaced.
 async fn rebook(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;

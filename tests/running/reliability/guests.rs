@@ -246,7 +246,7 @@ impl ChargesScene {
         }
     }
 
-    /// Returns the ids of all charges, each with the id of its stay.
+    /// Returns the id of every charge, with the id of the charge's stay.
     async fn charges(&self) -> Vec<(String, String)> {
         let path = format!("{}/charges?limit=1000", self.organization);
         let page = done(&self.platform, Method::GET, &path, Value::Null).await;

@@ -55,7 +55,8 @@ impl RecognitionNeeds {
         verified: true,
     };
 
-    /// Selects the facts to look up: those that a rule of a step or manual in the setup uses.
+    /// Decides which facts to look up: only those on which a rule of a step or manual in the setup
+    /// depends.
     pub(super) fn by(setup: &GuestSetup) -> Self {
         Self {
             stayed: setup

@@ -184,7 +184,7 @@ impl Escaper<'_> {
                 if marker.is_counted {
                     break;
                 }
-                // A star is not escaped here, because [`Self::inline`] escapes it afterwards.
+                // A star needs no backslash here, because [`Self::inline`] escapes it afterwards.
                 if !rest.starts_with('*') {
                     self.push("\\");
                 }
