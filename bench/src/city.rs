@@ -433,8 +433,8 @@ fn step_types() -> [(&'static str, Value); 12] {
     ]
 }
 
-/// Returns a rule that decides which reservations get a step. The measured stay matches the first
-/// three rules and not the other two.
+/// Returns the rule with this number, which decides which reservations get a step. The measured
+/// stay matches the rules 0, 1 and 2, but not the other two.
 fn rules(number: u64) -> Value {
     match number {
         0 => json!({ "minLos": 2, "maxLos": 28 }),

@@ -109,7 +109,9 @@ struct PrecheckinPrompt<'v> {
     outcome: Option<&'static str>,
     /// The message that staff wrote when they sent the pre-check-in back for changes.
     message: Option<&'v str>,
-    /// The link to the next step or to the review.
+    /// The link to the review of all answers. It is set if all steps are complete but staff sent a
+    /// step back for changes. `next` then leads to that step, and this link lets the guest submit
+    /// the pre-check-in without changing that step.
     next: Option<NextLink<'v>>,
     /// The link to the review of all answers. It is set if all steps are complete but staff sent a
     /// step back for changes. `next` then leads to that step, and this link lets the guest submit

@@ -419,8 +419,8 @@ fn commit_group(
         .check()
         .and_then(|()| execute_control(connection, "begin immediate"))
     {
-        // Dropping the operation closes its channel, so the code that waits for its result gets
-        // `Error::Unavailable`. The next operation tries to begin a transaction again.
+        // This return drops the operation, which closes its channel, so the code that waits for its
+        // result gets `Error::Unavailable`. The next operation tries to begin a transaction again.
         tracing::warn!(
             %error,
             "could not begin a write; its caller is told that the database is unavailable"

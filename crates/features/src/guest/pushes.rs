@@ -135,7 +135,7 @@ pub fn next_due_organization(
     Ok(row.map(|row| row.get(0)).transpose()?)
 }
 
-/// Claims the due pushes of an organization, at most [`BATCH_SIZE`] at once.
+/// Claims at most [`BATCH_SIZE`] due pushes of an organization.
 pub fn claim(tx: &mut Transaction<'_>, service: &Service, organization: Uuid) -> Result<Vec<Push>> {
     let access = Access::platform();
     let mut context = open_context(tx, service, organization, &access)?;

@@ -16,8 +16,8 @@ pub fn mark(index: usize) -> String {
     format!("{}{index}{}", MARK.0, MARK.1)
 }
 
-/// Replaces each mark in rendered HTML by the value that it represents, as plain text. Inside the
-/// address of a link, the value is percent-encoded.
+/// Replaces each mark in rendered HTML by the value whose index the mark contains, as plain text.
+/// Inside the address of a link, the value is percent-encoded.
 pub(super) fn insert_values(html: &str, values: &[String]) -> String {
     let mut output = String::with_capacity(html.len());
     let mut rest = html;
