@@ -230,7 +230,7 @@ async fn organization_with_properties(node: &Server) -> anyhow::Result<(Client, 
     Ok((platform, client))
 }
 
-/// Returns a stay in one of the properties.
+/// Returns the record of the stay with this number, in one of the properties.
 fn stay(number: u64) -> Json {
     let mut chance = RandomChoices::of(RESERVATION, number);
     let arrival = Date::constant(2025, 1, 1).saturating_add(

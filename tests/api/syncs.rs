@@ -211,8 +211,9 @@ async fn hosts_above_the_limit_reject_only_their_records(app: App) {
         .into();
     assert_eq!(rejected(&data), paths);
     assert_eq!(count(&api, "/custom-urls").await, 1_000);
-    // An organization may have 1,000 hosts. In a sync that does not skip invalid records, a deleted
-    // or changed host makes room for another host, even if the deletion is a later record.
+    // An organization may have 1,000 hosts. In a sync that does not skip invalid records, deleting
+    // a custom URL or changing its host makes room for another host, even if the deletion comes
+    // later in the request.
     assert_eq!(
         org.sync(json!([url(ids[1_000], "new.example")]))
             .await

@@ -151,8 +151,9 @@ fn consent(answers: &Map<String, Value>, page_stay: &PageStay) -> Vec<LabelledAn
     given.into_iter().collect()
 }
 
-/// Returns a sentence that says when the guest accepted an agreement. Returns `None` if the text of
-/// the agreement has changed since then, because the guest must accept the new text.
+/// Returns a sentence that says when the guest accepted an agreement. Returns `None` if the guest
+/// has not accepted it, or if its text has changed since then, because the guest must accept the
+/// new text.
 #[must_use]
 pub fn accepted(step: &StepView, page_stay: &PageStay) -> Option<String> {
     if step.is_text_changed {

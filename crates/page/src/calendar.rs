@@ -166,8 +166,8 @@ fn zone_lines(name: &str, zone: &TimeZone, starts: DateTime, ends: DateTime) -> 
     let mut lines = vec!["BEGIN:VTIMEZONE".to_owned(), format!("TZID:{name}")];
     let in_force = zone.preceding(from + 1.second()).next();
     if in_force.is_none() {
-        // The clock of this zone did not change before the period. So this rule has the offset at
-        // the beginning of the period, and is valid from 1970 on.
+        // No clock change of this zone precedes the period. So this rule has the offset at the
+        // beginning of the period, and is valid from 1970 on.
         let info = zone.to_offset_info(from);
         lines.extend(observance(
             "STANDARD",

@@ -196,7 +196,8 @@ fn sort(rows: &mut [Row]) {
     rows.sort_by(|(_, one), (_, other)| natural(one, other));
 }
 
-/// Returns the selected rows of a field, followed by the search results.
+/// Returns the rows that are selected in a field but are not search results, followed by the search
+/// results.
 async fn with_chosen(
     request: &ConsoleRequest,
     lists: &str,

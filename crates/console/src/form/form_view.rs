@@ -75,8 +75,8 @@ pub(super) struct FormFieldsView<'v> {
     pub is_new: bool,
     pub problems: Problems,
     pub theirs: HashMap<String, String>,
-    /// The results of the searches for names that the member typed: for the name of each form field
-    /// with a search, the rows that were found.
+    /// For each form field with a search for a typed name: the rows that the search found, by the
+    /// name of the field.
     pub found: HashMap<String, Vec<Row>>,
     pub conflict: bool,
     /// Whether a part of the form's changes has already been saved.

@@ -113,8 +113,8 @@ impl Cursor {
     }
 }
 
-/// Credentials that may no longer receive one of the events of their subscriptions, each with the
-/// organization of these subscriptions.
+/// Credentials that have lost the right to receive at least one event to which they are subscribed,
+/// each with the organization of its subscriptions.
 type LapsedCredentials = BTreeSet<(Uuid, String)>;
 
 /// Checks a batch of subscriptions that begins after a position. Returns the credentials that may

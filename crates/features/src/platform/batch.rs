@@ -232,9 +232,9 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Handles the issues of a record. If the request asks to skip invalid records, and there are
-    /// issues, skips the record and returns true. Otherwise returns false; if invalid records are
-    /// not skipped, adds the issues to those of the request.
+    /// Handles the issues of a record. If the request skips invalid records and there are issues,
+    /// skips the record and returns true. If the request does not skip invalid records, adds the
+    /// issues to those of the request. Returns false for every record that is not skipped.
     fn skip_invalid(&mut self, index: usize, key: (RecordKind, Uuid), issues: Vec<Issue>) -> bool {
         if self.on_invalid == OnInvalid::Refuse {
             self.issues.extend(issues);
