@@ -34,8 +34,8 @@ pub fn normalize_input(text: &str) -> String {
     normalized.trim().to_owned()
 }
 
-/// Returns whether nothing is drawn for a character. Callers test for white space first: this
-/// function returns true for a line break, but false for a space.
+/// Returns whether nothing is drawn for a character. The calling functions test for white space
+/// first: this function returns true for a line break, but false for a space.
 fn is_invisible(c: char) -> bool {
     // Unicode does not list the empty pattern of Braille, the object placeholder and the annotation
     // marks as ignorable, but nothing is drawn for them.

@@ -109,13 +109,11 @@ struct PrecheckinPrompt<'v> {
     outcome: Option<&'static str>,
     /// The message that staff wrote when they sent the pre-check-in back for changes.
     message: Option<&'v str>,
-    /// The link to the review of all answers. It is set if all steps are complete but staff sent a
-    /// step back for changes. `next` then leads to that step, and this link lets the guest submit
-    /// the pre-check-in without changing that step.
+    /// The link to the next step or to the review.
     next: Option<NextLink<'v>>,
     /// The link to the review of all answers. It is set if all steps are complete but staff sent a
     /// step back for changes. `next` then leads to that step, and this link lets the guest submit
-    /// the step unchanged.
+    /// the pre-check-in without changing that step.
     review: Option<String>,
     rows: Vec<HomeStepRow<'v>>,
     has_confetti: bool,

@@ -36,13 +36,12 @@ pub struct PageRequest {
     /// `None`.
     ids: Vec<(String, Option<Uuid>)>,
     query: Vec<(String, String)>,
-    /// The caller of the last operation that the page called. The page logs this caller. `None`
-    /// until the page has called an operation.
+    /// The language that the query names; `None` if it is missing or invalid.
     requested_language: Option<String>,
     /// The language tags in the browser's `Accept-Language` header, the most preferred first.
     accepted: Vec<String>,
-    /// The caller of the last operation, which the page logs; `None` until the page has called an
-    /// operation.
+    /// The caller of the last operation that the page called. The page logs this caller. `None`
+    /// until the page has called an operation.
     pub requester: Option<Requester>,
 }
 

@@ -42,14 +42,13 @@ struct AnsweredReviewStep<'v> {
     step: &'v StepView,
     answers: Vec<LabelledAnswer<'v>>,
     mark: StepMark,
-    /// Renders the review page. `text` tells the guest why the submission was refused. It is `None`
-    /// unless a refused submission led to this page.
+    /// The link to change the answers; `change_what` is the label of the link.
     change: Option<String>,
     change_what: String,
 }
 
-/// Renders the review page. `text` is the reason why the guest's submission was refused; `None` if
-/// the page is not shown after a refusal.
+/// Renders the review page. `text` tells the guest why the submission was refused. It is `None`
+/// unless a refused submission led to this page.
 pub fn render(page_stay: &PageStay, text: Option<&'static str>) -> Result<String> {
     let words = &page_stay.texts.precheckin;
     let answered = |step| AnsweredReviewStep {

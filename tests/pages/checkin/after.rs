@@ -14,12 +14,11 @@ use test_support::{ApiResponse, App, on_both, reservation};
 /// Time from the start of the tests' clock until check-in. Stays in tests begin on 2026-12-11 at
 /// 15:00 in Madrid.
 const UNTIL_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_800);
-/// Writes the reservation of the house again: the default reservation, with the fields of `more`
-/// added or replaced.
+/// Time from the start of the tests' clock until one minute before check-in.
 const ALMOST_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_740);
 
-/// Writes the reservation of the house again, with the default values except for the fields in
-/// `more`.
+/// Writes the reservation of the house again: the default reservation, with the fields of `more`
+/// added or replaced.
 async fn change_reservation(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;

@@ -57,9 +57,9 @@ pub struct Record {
     pub acknowledged: Vec<Acknowledged>,
     /// The idempotency keys of writes that got no response.
     pub unanswered: BTreeSet<String>,
-    /// The largest memory that the server used during the attack, in MiB.
+    /// Descriptions of wrong responses.
     pub wrong: Vec<String>,
-    /// The maximum memory of the server, in MiB.
+    /// The largest memory that the server used during the attack, in MiB.
     pub memory: f64,
 }
 

@@ -280,7 +280,7 @@ impl Ordered {
     }
 
     /// Returns whether two consecutive steps can swap their positions. In the automatic order, only
-    /// steps whose types belong together can.
+    /// steps in the same group can.
     fn is_movable(&self, one: &StepPosition, other: &StepPosition) -> bool {
         !self.is_automatic || is_together(one.step_type, other.step_type)
     }
@@ -503,10 +503,10 @@ struct StepEditorPage<'v> {
     used: Option<UseCount>,
     /// A sentence that says which guests get the step.
     who: Option<String>,
-    /// The texts of the step that guests read, in all languages.
+    /// The address of the page with the step's questions, and the number of questions.
     questions: Option<(String, usize)>,
     changed: Option<LatestChanges>,
-    /// Those texts of the step that are for guests, in all languages.
+    /// The texts of the step that guests read, in all languages.
     texts: Vec<TextWithVersions>,
     placeholders: Placeholders,
 }
