@@ -280,8 +280,8 @@ impl ConsoleRequest {
             .map(|answer| answer.data)
     }
 
-    /// Calls an operation that creates an object. If requests with the same idempotency key are
-    /// sent several times, the operation creates the object only once.
+    /// Calls an operation that creates an object. Several calls with the same idempotency key
+    /// `key` create the object only once.
     pub async fn create<T: DeserializeOwned>(
         &self,
         operation: &str,

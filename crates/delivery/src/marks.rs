@@ -1,6 +1,6 @@
-//! Records for each connection whether the receiver has answered a request on it. When a later
-//! request on the connection fails, this mark tells the HTTP client whether the receiver had
-//! already closed the idle connection, or whether the request was cut off.
+//! Marks each connection on which the receiver has answered a request. When a later request on the
+//! connection fails, this mark tells the HTTP client whether the receiver had already closed the
+//! idle connection, or whether the request was cut off.
 
 use std::io;
 use std::pin::Pin;

@@ -96,7 +96,7 @@ pub struct Push {
 /// The outcome of an attempt to push a changed pass to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushOutcome {
-    /// The push service accepted the push, or a retry cannot help.
+    /// The push is not tried again: the push service accepted it, or a retry cannot help.
     Over,
     /// The push token is invalid, so the registration is deleted.
     Gone,

@@ -79,7 +79,7 @@ pub(super) fn damage_waivers(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({ "type": "array", "items": RecordKind::DamageWaiver.view_schema() })
 }
 
-/// An example: an agreement directly after its creation.
+/// Returns an example of a step: an agreement directly after its creation.
 pub(super) fn example() -> Step {
     let id = Uuid::from_u128(0x0192_f0c1_2345_7abc_8def_0123_4567_89ab);
     let mut step = Step::new(

@@ -71,8 +71,8 @@ impl TextForm {
         }
     }
 
-    /// Combines the forms that two fields require of the same text. The maximum length is the
-    /// smaller one of both, and the text is trimmed if either form requires it.
+    /// Combines the forms that two fields require of the same text. The smaller of the two maximum
+    /// lengths applies, and the text is trimmed if one of the forms requires it.
     fn and(self, other: Self) -> Self {
         Self {
             max_length: self.max_length.min(other.max_length),

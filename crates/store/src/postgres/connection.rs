@@ -73,8 +73,8 @@ enum ConnectionState {
     Broken,
 }
 
-/// A point between two statements of the work. Later deferred statements can be dropped, and the
-/// transaction can be rolled back to this point.
+/// A point between two statements of the work, to which the transaction can be rolled back.
+/// Statements that were deferred after this point can be dropped.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     exchanges: u64,
