@@ -23,7 +23,8 @@ use jiff::tz::TimeZone;
 
 use crate::records::ReservationStatus;
 
-/// The phases of a stay, in their order.
+/// The phases of a stay: `Cancelled`, and then the other phases in the order in which a stay passes
+/// through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// The reservation is cancelled. This phase applies on any day, before, during and after the

@@ -238,7 +238,9 @@ pub struct Verifications {
 pub struct VisibilityRules(Vec<VisibilityRule>);
 
 impl VisibilityRules {
-    /// Returns the rules, or all issues that concern several fields of a rule or several rules.
+    /// Returns the rules if all of them are valid. Otherwise returns every issue that the schema
+    /// cannot express: a wrong combination of fields in one rule, and a category that an earlier
+    /// rule has too.
     ///
     /// `base` is the path of `visibilityRules` in the body.
     pub fn into_rules(self, base: &[&str]) -> Result<Vec<VisibilityRule>, Vec<Issue>> {

@@ -204,8 +204,8 @@ fn list(context: &mut Context<'_, '_>, _: Nothing, page: Page) -> Result<Listing
         .iter()
         .map(|row| row.get(0))
         .collect::<store::Result<Vec<Uuid>>>()?;
-    // A limited caller may read only their own entries of the audit log, so they do not see the
-    // last changes of keys.
+    // The audit log shows a limited caller only the caller's own entries. So a limited caller does
+    // not see what each key wrote last.
     let last_writes = if context.property_scope().is_limited() {
         Vec::new()
     } else {

@@ -199,8 +199,8 @@ fn put(system: &mut System<'_, '_>, input: PutOrganization) -> Result<Organizati
     save(system, id, &former_languages, &settings)
 }
 
-/// Creates an organization. Guests can read the languages `tags`, in addition to English. Returns
-/// the id of the organization.
+/// Creates an organization. Guests can read its texts in English and in the languages `tags`.
+/// Returns the id of the organization.
 pub fn create_organization(
     system: &mut System<'_, '_>,
     name: String,

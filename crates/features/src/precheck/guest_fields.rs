@@ -390,8 +390,9 @@ mod tests {
     }
 
     proptest! {
-        /// If all details of a guest are unknown, a rule requires its field of this guest. The
-        /// exception is a rule whose `only` names a role that the guest does not have.
+        /// A rule requires its field of a guest without any known detail, whatever ages and
+        /// nationalities the rule names. The exception is a rule whose `only` names a role that the
+        /// guest does not have.
         #[test]
         fn unknown_guests_are_asked_for_the_field(
             minimum in prop::option::of(0..150_u32),

@@ -204,8 +204,9 @@ impl Coverage {
         })
     }
 
-    /// Returns whether the caller can read a portal: the portal serves a property that the caller
-    /// can access, or no property at all.
+    /// Returns whether the caller can read a portal. A caller with access to all properties can
+    /// read every portal. A limited caller can read a portal that serves at least one property of
+    /// the caller, and a portal that serves no property at all.
     pub(crate) fn may_read_portal(&self, id: Uuid) -> bool {
         self.0.as_ref().is_none_or(|limited| {
             let cover = limited.cover((TargetKind::Portal, id));
