@@ -102,8 +102,8 @@ impl RateLimits {
         self.shared.is_some()
     }
 
-    /// Returns the log of requests that all nodes share in Redis; `None` without Redis. The caller
-    /// of this function must run [`SharedLog::keep`] in a background task.
+    /// Returns the log of requests that all nodes share in Redis; `None` without Redis. The calling
+    /// function must run [`SharedLog::keep`] in a background task.
     #[must_use]
     pub fn shared_log(&self) -> Option<Arc<SharedLog>> {
         let shared = self.shared.clone()?;

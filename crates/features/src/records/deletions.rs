@@ -26,8 +26,9 @@ pub(crate) struct LinkSources {
     pub remove_links: fn(&mut Context<'_, '_>, &[DeletedLink]) -> Result<()>,
 }
 
-/// Updates data that a higher module derives from links between records. The callback runs after
-/// records of this kind, whose links may have changed, are written.
+/// A callback of a higher module that updates data derived from links between records. It runs
+/// after a write of records whose links may have changed, and gets the kind and the ids of these
+/// records.
 pub(crate) struct OnLinksChanged(pub fn(&mut Context<'_, '_>, RecordKind, &[Uuid]) -> Result<()>);
 
 /// A callback of a higher module that updates data derived from records, such as the charges of a

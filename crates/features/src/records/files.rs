@@ -22,7 +22,7 @@ use vestibule_http::surface::{RequestId, ServedOperation, refuse_as};
 
 use super::{FilesUrl, PhotoAddress, PhotoSigner};
 
-/// The operation's name in the log and in metrics.
+/// The name of a request for a review photo in the log and in metrics.
 const OPERATION: &str = "getReviewPhoto";
 
 /// Returns the route that redirects a signed address to a review photo.

@@ -1,4 +1,5 @@
-//! The HTTP server: limits on the number of connections and on their idle time.
+//! The HTTP server: connections with and without TLS, the addresses of clients, the sending of
+//! responses, and limits on connections, requests, time and memory.
 
 mod answer;
 mod client_address;

@@ -75,8 +75,8 @@ impl Pool {
         self.is_sharded
     }
 
-    /// Returns the number of connections that were lost, or closed because a connection of the same
-    /// generation was lost.
+    /// Returns the number of connections that this pool has dropped: connections that were lost,
+    /// and connections that were closed because another connection of the pool was lost.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
