@@ -100,7 +100,8 @@ pub async fn texts_of(
 
 /// Maximum number of languages in which the page shows a text.
 const LANGUAGES: usize = 12;
-/// Maximum number of characters of the text that the page shows in each language.
+/// Number of characters at the beginning of a text that the page shows in each language. In a
+/// longer text, `…` stands for the rest.
 const LETTERS: usize = 160;
 
 /// A text in all languages of the organization.

@@ -105,7 +105,8 @@ static SOURCES: [TextSource; 6] = [
     },
 ];
 
-/// Maximum number of characters of a text that the list shows.
+/// Number of characters at the beginning of a text that the list shows. The list omits the rest of
+/// a longer text.
 const MAX_SHOWN: usize = 160;
 
 /// A row of the list of texts. `thing` is the name of the resource that shows the text, `field` is

@@ -83,7 +83,8 @@ struct ShownPhoto {
     photographer: Option<String>,
 }
 
-/// The photos that a search found.
+/// The result of a search for photos: the photos of one page, a sentence with the number of all
+/// found photos, the address of the next page, and the error text of a failed search.
 #[derive(Default)]
 struct FoundCovers {
     photos: Vec<ShownPhoto>,

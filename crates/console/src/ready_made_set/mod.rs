@@ -86,8 +86,8 @@ pub fn ask(request: &ConsoleRequest) -> ScreenResponse<'_> {
 /// Creates the steps and the manuals of the set.
 pub fn create(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
-        // The console checks all permissions first. So a member who may not create every part of
-        // the set creates none.
+        // The console checks all permissions first. If the member lacks the permission for one part
+        // of the set, no part is created.
         for operation in NEEDS {
             request.require(operation)?;
         }

@@ -73,7 +73,7 @@ impl SentenceLanguage {
     }
 }
 
-/// Empty facts, for a reason that has no facts.
+/// The facts of a reason that states no facts: every field, such as the number of nights, is `None`.
 static NO_FACTS: DecidingFacts = DecidingFacts {
     nights: None,
     days: None,

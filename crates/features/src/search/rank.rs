@@ -302,9 +302,10 @@ impl BestHits {
             .map_or(&self.query, |(_, rest)| rest)
     }
 
-    /// Returns how well a name fits the query, or the query without the words that hint at
-    /// `found_type`. If the name fits neither, tries the query without all hinting words; the first
-    /// value is then true. Returns `None` if the name fits no query.
+    /// Compares a name with three forms of the query: the whole query, the query without the words
+    /// that hint at `found_type`, and the query without any word that hints at a type. Uses the
+    /// last form only if the name fits neither of the first two. Returns whether it was used, and
+    /// how well the name fits. Returns `None` if the name fits no form.
     fn fit(&mut self, found_type: FoundType, text: &str) -> Option<(bool, Fit)> {
         fold_into(text, &mut self.folded);
         let hinted = self

@@ -575,7 +575,8 @@ pub fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
             view.before = sent;
             return Ok(view.page(request, &now, &known));
         }
-        // For each question in conflict, the version that the member chose is applied.
+        // If the member chose the stored version of a question in conflict, the stored version
+        // replaces the question of the form.
         for question in view
             .questions
             .iter_mut()
