@@ -62,7 +62,8 @@ impl StayLinks {
         self.at("", &[("handedIn", "true")])
     }
 
-    /// Returns the address of the entry page in another language.
+    /// Returns the address of the entry page in the language `language`, whatever language these
+    /// links have.
     #[must_use]
     pub fn home_in(&self, language: &str) -> String {
         Self {

@@ -32,11 +32,11 @@ use super::{icons, theme};
 use engine::language::is_right_to_left;
 
 /// The source of the service worker. Its placeholders are the path of the page and the time at
-/// which the worker deletes its copies.
+/// which the worker deletes its stored copies of the stay's pages and images.
 const WORKER: &str = include_str!("worker.js");
 
-/// Returns the service worker of the page at `page_path`. The worker deletes all its copies at
-/// `forget_at`.
+/// Returns the service worker of the page at `page_path`. At `forget_at` the worker deletes all
+/// stored copies of the stay's pages and images.
 #[must_use]
 pub fn worker(page_path: &str, forget_at: Timestamp) -> String {
     let lines = WORKER

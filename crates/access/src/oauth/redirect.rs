@@ -48,7 +48,8 @@ fn is_same(registered: &str, requested: &str) -> bool {
         )
 }
 
-/// Splits a loopback address into its host and the part after the port.
+/// Splits an http redirect address into its host and the part after the port. Returns `None` for an
+/// https address, for an app's own URL scheme, and for a text that is no redirect address.
 fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     if !is_redirect_uri(uri) {
         return None;

@@ -134,10 +134,10 @@ impl StoredAcceptance {
     }
 }
 
-/// Returns whether the agreement still has the text that the guest accepted. The current text is
-/// written in the language of the accepted text. Its values, such as dates, are in the language of
-/// the page on which the guest accepted. In other languages, an unchanged agreement would look
-/// changed.
+/// Returns whether the agreement still has the text that the guest accepted. For the comparison,
+/// this function writes the current text in the language of the accepted text, and values such as
+/// dates in the language of the page on which the guest accepted. In other languages, an unchanged
+/// agreement would look changed.
 pub(super) fn is_current(
     context: &mut Context<'_, '_>,
     stay: &Stay,
