@@ -48,7 +48,8 @@ const IDLE_AFTER: Duration = Duration::from_secs(1);
 const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long the measurements take: the number and the length of their rounds, the length of the
-/// warm-up, in which nothing is measured, and how often the start of the server is measured.
+/// warm-up, in which nothing is measured, how often the start of the server is measured, and
+/// whether this is a short run with less data.
 pub struct Plan {
     rounds: usize,
     pub length: Duration,

@@ -72,7 +72,8 @@ pub(super) async fn invite_member(flags: InviteMemberFlags) -> Result<(), String
     super::print_text(&lines(&invited))
 }
 
-/// Returns the lines to print about a member: the id, and the sign-in link.
+/// Returns the lines to print about a member: the id, whether the member is new and has every
+/// permission, and the sign-in link.
 fn lines(invited: &InvitedMember) -> String {
     let InvitedMember {
         member,

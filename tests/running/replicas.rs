@@ -15,8 +15,8 @@ use test_support::node::Node;
 use test_support::standby::Standby;
 use test_support::{Api, new_id, postgres, reservation};
 
-/// A primary and its replica, a proxy in front of the replica, and a node that uses the primary and
-/// the replica.
+/// A primary and its replica, a proxy in front of the replica, a node that uses the primary and the
+/// replica, an organization of the node, and a client with an API key of the organization.
 struct ReplicaPair {
     standby: Standby,
     proxy: MiddleBox,

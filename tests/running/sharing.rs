@@ -81,7 +81,8 @@ async fn count(store: &Store) -> i64 {
         .unwrap()
 }
 
-/// Calls [`queueing::hold`] for the organization with the number 1.
+/// Starts a write of the organization with the number 1. The write lasts until the test drops the
+/// returned sender, and later writes queue behind it ([`queueing::hold`]).
 async fn hold(store: &Store) -> (Sender<()>, JoinHandle<Result<(), Error>>) {
     queueing::hold(store, share(1)).await
 }

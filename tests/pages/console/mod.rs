@@ -88,7 +88,8 @@ impl Form {
                 .is_some_and(|field_name| plain(&field_name).ends_with(action))
         };
         let mut forms: Vec<&str> = forms.filter(is_it).collect();
-        // This sort moves search forms to the end, because only they are GET forms.
+        // The page may have a search form (GET) and a form that writes (POST) with this action.
+        // This sort moves the search form to the end, so that the form that writes is chosen.
         forms.sort_by_key(|form| !form.split('>').next().unwrap().contains("method=\"post\""));
         let form = forms
             .into_iter()
