@@ -16,7 +16,8 @@ use crate::people::{Browser, link};
 /// Number of pages of the same kind that are recorded, such as the pages of single stays.
 const OF_ONE_KIND: usize = 3;
 
-/// Number of characters from which a word with digits or capital letters is an id or a token.
+/// A word with digits or capital letters counts as an id or a token if it has at least this number
+/// of characters.
 const ID_LENGTH: usize = 20;
 
 /// Replaces each id and each token by a number, because they differ from run to run. The number

@@ -34,7 +34,8 @@ fn problems(language: &str, name: &str, source: &str) -> Vec<String> {
     tables::compile(&files).err().unwrap_or_default()
 }
 
-/// Changes the source of the German `page.ftl`. Returns the compiler's problems.
+/// Applies `change` to the source of the German `page.ftl` in memory, and compiles the result.
+/// Returns the compiler's problems.
 fn german(change: impl Fn(&str) -> String) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../texts/de/page.ftl");
     let source = std::fs::read_to_string(path).unwrap();
