@@ -1128,7 +1128,8 @@ async fn callers_with_access_to_a_stay_read_its_charges(app: App) {
         (page.data(), &page.body["meta"]["pagination"]["total"]),
         (json!([]), &json!(1))
     );
-    // Deleting the stay deletes its charges.
+    // Deleting the stay deletes its charges, so the list of guest changes gets no further notice
+    // about them.
     house.org.delete_record("reservation", house.stay).await;
     let listed = app.platform().get(&house.org.path("/charges")).await.data();
     assert_eq!(listed["items"], json!([]));

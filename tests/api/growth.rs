@@ -237,7 +237,8 @@ async fn the_access_of_a_limited_caller_is_cached_until_it_changes(app: App) {
         let limited = limited.clone();
         async move { limited.get("/search?query=o").await }
     };
-    // This read puts the caller into the cache before both measurements.
+    // This read puts the caller into the cache, so neither of the two searches below needs a
+    // statement to identify the caller.
     limited.get("/departments").await.data();
     let first = work_of(&app, search()).await.statements;
     let again = work_of(&app, search()).await.statements;

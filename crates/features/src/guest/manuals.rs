@@ -114,7 +114,8 @@ pub struct UpcomingView {
 /// For each custom field, by id: its name, and its value at the flat.
 type CustomFields = HashMap<Uuid, (Option<String>, Option<String>)>;
 
-/// The heading of a category: its id, its title, and the language of the title.
+/// The heading of a category: its id, its title, and the language of the title. The id is `None` in
+/// the heading of the manuals without a category.
 type Heading = (Option<Uuid>, Option<String>, TextLanguages);
 
 /// The manuals that are assigned to a flat, before translation.

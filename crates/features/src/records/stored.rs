@@ -89,7 +89,8 @@ pub(crate) struct StoredRecord {
     pub property_id: Option<Uuid>,
     /// The record's data, as JSON text.
     pub doc: String,
-    /// The writer of the record: the platform, people or a calendar feed.
+    /// The writer of the record: the platform, a person or program of the organization, this
+    /// service itself, or a calendar feed.
     pub origin: RecordOrigin,
     /// The columns that lists filter by.
     pub facets: Facets,

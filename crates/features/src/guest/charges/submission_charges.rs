@@ -295,8 +295,9 @@ mod tests {
     }
 
     proptest! {
-        /// The rule on resubmission: an unchanged choice adds no charge, and a changed choice
-        /// cancels unpaid charges.
+        /// A resubmission adds no charge for a choice that has a charge already, unless that charge
+        /// is cancelled. It cancels each charge that is still to be paid and that the guest no
+        /// longer chooses.
         #[test]
         fn a_resubmission_charges_what_is_new_and_cancels_what_is_not_wanted(
             before in prop::collection::vec((0..4_u128, select(ChargeStatus::VARIANTS)), 0..6),
