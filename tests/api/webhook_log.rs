@@ -1,5 +1,5 @@
-//! Tests of the delivery log, redelivery, pings and the rotation of secrets. Tests of subscriptions
-//! that end together with their credential (rules: webhooks#log; webhooks#ends).
+//! Tests of the delivery log, of redelivery, of pings, of the rotation of secrets, and of
+//! subscriptions that end together with their credential (rules: webhooks#log; webhooks#ends).
 
 use std::time::Duration;
 use strum::VariantArray;

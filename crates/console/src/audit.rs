@@ -97,8 +97,8 @@ fn app(entry: &AuditEntry) -> Option<(&str, Option<&str>)> {
     })
 }
 
-/// Describes each change by a sentence. An item of `writes` has the name of the change's author,
-/// and the change.
+/// Describes each change by a sentence. An item of `writes` has the name of the API key that made
+/// the change, and the change.
 pub async fn last_writes(request: &ConsoleRequest, writes: &[(&str, &LastWrite)]) -> Vec<String> {
     let names = AuditNames(stays_of(request, writes.iter().map(|(_, write)| &write.target)).await);
     let text = |(who, write): &(&str, &LastWrite)| {

@@ -8,7 +8,7 @@ use super::answers;
 use super::fault::Faults;
 use super::page_stay::PageStay;
 
-/// The accepted media types (rules: pre-check-in#files).
+/// The media types of the files that a guest may upload (rules: pre-check-in#files).
 const ACCEPT: &str = "image/jpeg,image/png,image/webp,image/heic,application/pdf";
 const SHOWN: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
 const MAX_FILE_SIZE: u64 = 10 << 20;

@@ -278,7 +278,8 @@ async fn values_are_accepted_as_guests_type_them() {
         });
         assert_eq!(house.step_view(details, "en").await["answers"], kept);
 
-        // The step requires no name, so a last name without a first name completes the step.
+        // The step names no required fields, so its form requires an e-mail address and one of the
+        // two names. A last name without a first name therefore completes the step.
         let usual = house
             .step("your_details", json!({ "nickname": "Usual" }))
             .await;

@@ -31,8 +31,8 @@ pub struct Layout {
 pub struct RuleLayout {
     /// The name of the field that has the rules.
     pub field: &'static str,
-    /// The name of a field whose value is a list of names. The field that `field` names can have a
-    /// rule for each of these names.
+    /// The name of the field with a list of names, such as `requiredGuestFields`. The field that
+    /// `field` names has at most one rule for each name in this list.
     pub list: &'static str,
     /// Returns a sentence that describes one rule, such as which guests must fill in the guest
     /// field `phone`. The arguments are the texts, their language, the name that the rule applies

@@ -73,7 +73,8 @@ impl SentenceLanguage {
     }
 }
 
-/// The facts of a reason that states no facts: every field, such as the number of nights, is `None`.
+/// The facts of a reason that states no facts. Every field, such as the number of nights, is
+/// `None`.
 static NO_FACTS: DecidingFacts = DecidingFacts {
     nights: None,
     days: None,

@@ -299,9 +299,9 @@ async fn compress(accepted_codings: Vec<HeaderValue>, response: Response) -> Res
         .quality(CompressionLevel::Fastest)
         .compress_when(CompressionPredicate);
     let Ok(mut response) = compression.layer(service).oneshot(request).await;
-    // If a client refuses every coding, even an uncompressed response, the compression layer sets
-    // the status 406. The earlier status is therefore restored, and such a client gets the
-    // uncompressed response.
+    // If a client refuses every coding, even an uncompressed response, the compression layer leaves
+    // the response uncompressed and sets its status to 406. The client gets the uncompressed
+    // response with its own status instead.
     *response.status_mut() = status;
     response.map(Body::new)
 }
