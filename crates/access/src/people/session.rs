@@ -32,7 +32,8 @@ store::statements! {
     /// Inserts a session.
     INSERT = "insert into member_session (organization_id, id, member_id, token_hash, created_at,
         used_at) values (?1, ?2, ?3, ?4, ?5, ?5)";
-    /// Deletes the oldest sessions of a member, if the member has more sessions than the maximum.
+    /// Deletes at most `?3` sessions of a member, and keeps the `?4` newest sessions. It runs
+    /// before a new session is inserted, so the member never has more than `?4` + 1 sessions.
     MAKE_ROOM = "delete from member_session where organization_id = ?1 and id in
         (select id from member_session where organization_id = ?1 and member_id = ?2
         order by created_at desc, id desc limit ?3 offset ?4)";

@@ -32,8 +32,8 @@ store::statements! {
     /// Inserts a ticket.
     INSERT = "insert into sign_in_ticket (organization_id, id, member_id, token_hash, expires_at,
         return_to) values (?1, ?2, ?3, ?4, ?5, ?6)";
-    /// Deletes the tickets of a member that exceed the maximum number, beginning with the ticket
-    /// that expires first.
+    /// Deletes at most `?3` tickets of a member, and keeps the `?4` tickets that expire last. It
+    /// runs before a new ticket is inserted, so the member never has more than `?4` + 1 tickets.
     MAKE_ROOM = "delete from sign_in_ticket where organization_id = ?1 and id in
         (select id from sign_in_ticket where organization_id = ?1 and member_id = ?2
         order by expires_at desc, id desc limit ?3 offset ?4)";

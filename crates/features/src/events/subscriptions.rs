@@ -435,8 +435,9 @@ fn create(
         &INSERT,
         values![id, &key, event.as_ref(), &input.target_url.0, now, doc],
     )?;
-    // One execution of `DELETE_SURPLUS` is enough. Since its last execution for this credential, at
-    // most `MAX_ACTIVE` subscriptions can have become disabled.
+    // `DELETE_SURPLUS` deletes at most `MAX_DISABLED` subscriptions. One execution is enough: since
+    // its last execution for this credential, at most `MAX_ACTIVE` subscriptions can have become
+    // disabled.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.wake(DELETIONS);
     }

@@ -119,7 +119,8 @@ impl StoredAcceptance {
         }
     }
 
-    /// Stores the accepted text, once for each hash.
+    /// Stores the accepted text under its hash, unless the organization has a text with this hash
+    /// already.
     pub(super) fn keep_text(
         &self,
         context: &mut Context<'_, '_>,

@@ -74,7 +74,8 @@ store::statements! {
     /// Stores a new preview.
     INSERT = "insert into portal_preview (organization_id, id, token_hash, expires_at, doc)
         values (?1, ?2, ?3, ?4, ?5)";
-    /// Deletes the previews of an organization, except the `?3` previews that expire last.
+    /// Deletes at most `?2` previews of an organization, and keeps the `?3` previews that expire
+    /// last.
     DELETE_SURPLUS = "delete from portal_preview where organization_id = ?1 and id in
         (select id from portal_preview where organization_id = ?1 order by expires_at desc, id desc
         limit ?2 offset ?3)";

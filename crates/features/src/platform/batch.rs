@@ -269,9 +269,9 @@ impl SyncBatch {
         for key in pending {
             self.delete(key);
         }
-        // If a request skips invalid records, then for each record `validate` has already checked
-        // the limit on the number of hosts. So this check matters only in a request that fails as a
-        // whole because of one invalid record.
+        // In a request that skips invalid records, `validate` has checked the limit on the number
+        // of hosts for each record. So this check finds a problem only in a request that fails as a
+        // whole if one record is invalid.
         if let Some(problem) = self.tally.check_limit() {
             let path = path(self.last_host, Some("host"));
             self.issues.push(Issue::at(path, problem.message()));
