@@ -31,8 +31,8 @@ const DRY_BATCH: ImportLimits = ImportLimits {
     bytes: 15 << 20,
 };
 
-/// Limits of a batch with `--skip-invalid`. The number of records is the maximum number of invalid
-/// records in a response, so that the response lists all of them.
+/// Limits of a batch with `--skip-invalid`. A batch has at most as many records as a response can
+/// list invalid records, so the response lists every invalid record of the batch.
 const SKIPPING_BATCH: ImportLimits = ImportLimits {
     records: MAX_ISSUES,
     bytes: 8 << 20,

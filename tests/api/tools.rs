@@ -712,8 +712,8 @@ async fn a_list_tool_without_a_limit_returns_20_items(app: App) {
         };
         let answer = call(&app, &api, operation.id, arguments).await;
         let content = &answer["structuredContent"];
-        // If a list has no pages, the test counts its items. More than 20 items exist, so
-        // exactly 20 items show that the default limit of tools applies.
+        // If a list has no pages, the test counts the items in the response. More than 20 items
+        // exist. So a response with exactly 20 items shows that the default limit of tools applies.
         let items = content["data"]
             .as_array()
             .or_else(|| content["data"]["items"].as_array())

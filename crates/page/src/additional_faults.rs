@@ -18,9 +18,10 @@ use super::form::{self, FormFields};
 use super::guest_fields;
 use super::page_stay::PageStay;
 
-/// Returns the faults that the operation which saves the step would find in typed details of
-/// guests, such as an invalid e-mail address. The page calls this function after it has refused a
-/// form with missing values itself, without calling that operation.
+/// Returns the faults in the details of guests that the guest typed, such as an invalid e-mail
+/// address. If values are missing in a form, the page refuses the form without calling the
+/// operation that saves the step. It then calls this function, to find the faults that the
+/// operation would have found.
 #[must_use]
 pub fn of_values(step: &StepView, fields: &FormFields, page_stay: &PageStay) -> Vec<FieldFault> {
     let is_other = match GuestPart::asked_in(step.step_type) {

@@ -23,7 +23,8 @@ pub struct LabelledAnswer<'v> {
 }
 
 impl LabelledAnswer<'static> {
-    /// Returns an answer whose label and value were not written by the host.
+    /// Returns an answer whose label and value have no language of their own, because the host did
+    /// not write them: for example a built-in label and the guest's name.
     fn plain(label: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             label: label.into(),

@@ -155,7 +155,8 @@ async fn typed_colours_are_previewed_and_rated(app: App) {
         !cleared.contains("Come in") && !cleared.contains("Hello"),
         "{cleared}"
     );
-    // A refused form shows how readable the typed colours are, not the stored ones.
+    // A refused form shows the contrast of the colours that the member typed, not that of the
+    // stored colours.
     let refused = typed
         .with("primaryColor", "#eee")
         .with("facebookUrl", "nonsense")

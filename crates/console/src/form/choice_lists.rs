@@ -333,8 +333,8 @@ pub async fn look_up(
     Ok(looked)
 }
 
-/// Sets a reference field to a row. If the field can refer to several rows, adds the row to the
-/// rows that it already refers to.
+/// Selects a row in a reference field. In a field that refers to one row, the new row replaces the
+/// selected one. In a field that can refer to several rows, it is added to the selected ones.
 fn choose(spec: &FieldSpec, id: &str, fields: &mut ConsoleFields) {
     let row = (spec.name.clone(), id.to_owned());
     if matches!(spec.kind, InputKind::Reference(_)) {

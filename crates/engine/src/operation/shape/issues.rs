@@ -79,7 +79,7 @@ impl Issues {
         }
     }
 
-    /// Starts to collect the invalid items of a list, if the body asks to leave them out.
+    /// If the body asks to leave out the invalid items of a list, starts to collect these items.
     pub(super) fn filter_invalid_items(&mut self, sifts: Option<&FilteredList>, body: &Value) {
         self.invalid_items = sifts
             .filter(|sifts| body[sifts.field] == sifts.value)

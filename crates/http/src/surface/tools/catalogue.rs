@@ -13,8 +13,8 @@ use engine::app::App;
 use engine::app_state::AppState;
 use engine::operation::{Effect, Operation, Surface, inline_generator, tool_limit};
 
-/// The tools with their operations. The descriptions are created once and are the same for all
-/// callers.
+/// Each tool with its operation. The descriptions of the tools are created once, and every caller
+/// gets the same ones.
 pub(super) struct Catalogue(Vec<(&'static Operation, Tool)>);
 
 impl Catalogue {
