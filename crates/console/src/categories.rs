@@ -238,7 +238,9 @@ struct CategoryPage<'v> {
     changed: Option<LatestChanges>,
 }
 
-/// The messages and the typed values that the page shows in addition to the category.
+/// The state of the category form beside the stored category: the title that the member typed, the
+/// title that the form showed, the title that another member saved (`theirs`), a note, and the
+/// status and text of a problem.
 #[derive(Default)]
 struct CategoryExtras<'v> {
     typed: Option<&'v str>,

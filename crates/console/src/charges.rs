@@ -19,7 +19,8 @@ const MOST: usize = 200;
 /// A charge, as the page of a stay shows it.
 pub struct ChargeRow {
     pub kind: &'static str,
-    /// The name of the fee or the damage waiver that is charged.
+    /// The name of the fee or the damage waiver that is charged. `None` if the charge is for
+    /// neither, or if the name cannot be read.
     pub name: Option<String>,
     pub amount: String,
     pub status: (&'static str, &'static str),

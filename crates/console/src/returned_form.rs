@@ -26,7 +26,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The hidden field that marks a form which was returned because its session had ended.
 const KEPT: &str = "kept";
 
-/// Returns whether a form was returned because its session had ended.
+/// Returns whether the submitted form is one that the console returned to the member after the
+/// member's session had ended.
 pub fn is_returned(fields: &ConsoleFields) -> bool {
     fields.iter().any(|(name, _)| name == KEPT)
 }

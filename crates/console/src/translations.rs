@@ -109,8 +109,10 @@ static SOURCES: [TextSource; 6] = [
 /// a longer text.
 const MAX_SHOWN: usize = 160;
 
-/// A row of the list of texts. `thing` is the name of the resource that shows the text, `field` is
-/// the label of the field, and `way` is the address of the page of the text.
+/// A row of the list of texts: the beginning of a text, and the language in which the list shows
+/// it. `thing` is the name of the resource that shows the text, `field` is the label of the field,
+/// and `way` is the address of the page of the text. `is_missing` means that the text has no
+/// version in the language that the member chose for the list.
 struct TextLine {
     way: String,
     thing: String,

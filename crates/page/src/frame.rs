@@ -111,7 +111,8 @@ pub struct ContactLink {
     pub is_external: bool,
 }
 
-/// The language of a text of the host. `None` means the language that the page was requested in.
+/// The language of a text that the organization wrote. `None` means the language in which the guest
+/// requested the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLanguage<'l>(pub Option<&'l str>);
 

@@ -3,10 +3,10 @@
 //! with an authorization code or an error.
 //!
 //! First, this module checks that the client has registered the redirect address. If not, it shows
-//! an error page (RFC 6749, section 4.1.2.1). After this check, it redirects the browser to the
-//! client with each error. Before the member signs in, only clients that the platform created get
-//! such a redirect. If every registered client got it, this server would be an open redirector (RFC
-//! 9700, section 4.11.2).
+//! an error page (RFC 6749, section 4.1.2.1). Any other error in the request is sent to the client
+//! by a redirect of the browser. If no member is signed in, this redirect is made only to clients
+//! that the platform created. For all other clients, the member must sign in first. Otherwise this
+//! server would be an open redirector (RFC 9700, section 4.11.2).
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Redirect addresses of clients. The redirect address in a request must equal an address that the
 //! client has registered, character by character (RFC 6749, section 3.1.2.3; OAuth 2.1, sections
-//! 2.3.1 and 4.1.1).
+//! 2.3.1 and 4.1.1). Only the port of a loopback address may differ (RFC 8252, section 7.3).
 
 use engine::format::is_redirect_uri;
 use form_urlencoded::Serializer;
@@ -37,9 +37,9 @@ pub(super) fn redirect_address(
     }
 }
 
-/// Returns whether a requested address equals a registered address, character by character. The
-/// port of a loopback address may differ, because a program on the user's machine gets a new port
-/// each time it runs (RFC 8252, section 7.3).
+/// Returns whether a requested address equals a registered address, character by character, except
+/// for the port of a loopback address. That port may differ, because a program on the user's
+/// machine gets a new port each time it runs (RFC 8252, section 7.3).
 fn is_same(registered: &str, requested: &str) -> bool {
     registered == requested
         || matches!(

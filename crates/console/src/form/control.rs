@@ -163,8 +163,8 @@ pub struct FormRow {
     /// for a list of objects that are not rules.
     pub rule_sentence: Option<String>,
     pub controls: Vec<Control>,
-    /// The checkbox that removes the row. `None` if no rule is stored for the row, or if the form
-    /// is read-only.
+    /// The checkbox that removes the row. `None` if the form is read-only. Also `None` if no rule
+    /// is stored for the row, unless the member ticked the checkbox.
     pub removal: Option<Removal>,
 }
 
@@ -175,7 +175,7 @@ pub struct Removal {
     pub is_on: bool,
 }
 
-/// An option of a control.
+/// An option that a control of the form offers, such as an entry of a drop-down list.
 pub struct ControlOption {
     pub value: String,
     pub label: String,

@@ -8,8 +8,9 @@ use crate::words::ConsoleWords;
 
 /// The layout of the form of a resource.
 pub struct Layout {
-    /// The fields of the form that creates a resource. Required fields that are not in this list
-    /// come first. The form that changes a resource has all fields except those in `omitted`.
+    /// The fields that the form for a new resource shows. Before them, the form shows the required
+    /// fields that this list lacks. The form that changes a resource shows all fields except those
+    /// in `omitted`.
     pub create: &'static [&'static str],
     pub sections: &'static [Section],
     /// Fields that the form omits because another screen or another form edits them.

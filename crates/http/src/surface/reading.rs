@@ -1,4 +1,4 @@
-//! The progress of reading a request's body, and the counting of its bytes.
+//! Tracks how far the server has read a request's body, and counts the bytes of the body.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -220,8 +220,8 @@ fn filter(method: &Method) -> MethodFilter {
 /// The parameters of a path, or an error if they are not UTF-8.
 pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
-/// Returns the parameters, or `None` if a parameter is not UTF-8 or contains U+0000, because no
-/// object has such an id.
+/// Returns the parameters. Returns `None` if a parameter is not UTF-8 or contains U+0000, because
+/// no id of an object contains such characters.
 #[must_use]
 pub fn readable(params: PathParams) -> Option<RawPathParams> {
     params

@@ -375,8 +375,8 @@ fn name_of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -
 }
 
 /// Describes a stored question: its text, the kind of its answer, its options and its conditions.
-/// `letters` is the maximum length of a text, and `most` is the maximum number of options and of
-/// conditions.
+/// `letters` is the maximum length of each text in the description, and `most` is the maximum
+/// number of options and of conditions that the description lists.
 fn describe(
     request: &ConsoleRequest,
     question: &EditedQuestion,
