@@ -19,8 +19,8 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Compares two names in natural order: without case and accents, and numbers by their value. "Flat
-/// 2" is before "Flat 11".
+/// Compares two names in natural order. Case and accents are ignored, and numbers are compared by
+/// their value: "Flat 2" is before "Flat 11".
 #[must_use]
 pub fn natural(first_text: &str, second_text: &str) -> Ordering {
     let (first_text, second_text) = (fold(first_text), fold(second_text));

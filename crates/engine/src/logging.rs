@@ -21,7 +21,8 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
 
 /// The environment variable with the log filter.
 const VARIABLE: &str = "VESTIBULE_LOG";
-/// The default filter: this program from `info`, and verbose libraries from `warn`.
+/// The default filter. The log shows messages of this program from level `info`, and messages of
+/// verbose libraries only from level `warn`.
 const DEFAULT_FILTER: &str = "info,rmcp=warn,refinery_core=warn,postgres=warn,tokio_postgres=warn";
 /// The maximum number of lines in the queue.
 const MAX_LINES: usize = 8_192;

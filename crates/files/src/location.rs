@@ -140,8 +140,8 @@ impl Directory {
         Ok(tokio::fs::set_permissions(self.0.join(key), Permissions::from_mode(FILE_MODE)).await?)
     }
 
-    /// Removes the file `key#1` of each unfinished object whose key is old. A process that was
-    /// killed leaves this file behind.
+    /// Removes the file `key#1` of each unfinished object for whose key `is_old` returns true. A
+    /// process that was killed leaves such a file behind.
     pub(super) async fn clear_unfinished(&self, is_old: impl Fn(&str) -> bool) -> Result<()> {
         let mut folders = tokio::fs::read_dir(&self.0).await?;
         while let Some(folder) = folders.next_entry().await? {

@@ -19,7 +19,7 @@ pub use stored::{AccessToken, ApiKey, DEFAULT_COUNTRY, Member, Organization, Set
 pub use token::{hash, organization_of, owner, token, token_of, token_with};
 pub use uses::Uses;
 
-/// The statements of this module.
+/// Returns the SQL statements of this module's files `credential` and `uses`.
 pub(crate) fn statements() -> Vec<&'static store::Statement> {
     [credential::STATEMENTS, uses::STATEMENTS].concat()
 }

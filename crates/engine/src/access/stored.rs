@@ -49,8 +49,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the currency of amounts without a currency: the one in the settings, or else the
-    /// country's.
+    /// Returns the currency of amounts that name no currency: the currency in the settings, or else
+    /// the currency of the organization's country.
     #[must_use]
     pub fn currency(&self) -> &str {
         self.currency

@@ -116,7 +116,8 @@ impl Actor {
         })
     }
 
-    /// Returns the actor's current name. If an app acts for a member, the name of the app follows.
+    /// Returns the current name of the actor. If an app acts for a member, returns the member's
+    /// name, followed by the app's name.
     fn name(self, context: &mut Context<'_, '_>) -> Result<Option<String>> {
         let name = if Self::of(context.access.credential).is_ok_and(|caller| caller == self) {
             context.access.name.as_deref().map(str::to_owned)

@@ -189,8 +189,8 @@ pub struct ShownOnce {
     /// The field that contains the secret. It is null in a replayed response.
     pub field: &'static str,
     /// Runs before a recorded response is replayed, after the caller's permissions have been
-    /// checked again. Returns an error if the caller lost access to the answer in another way, for
-    /// example because a member lost access to some properties.
+    /// checked again. Returns an error if the caller has the permissions but may no longer see the
+    /// answer, for example because a member lost access to some properties.
     pub check: fn(&Context<'_, '_>) -> Result<()>,
 }
 

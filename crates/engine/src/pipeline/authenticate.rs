@@ -199,7 +199,7 @@ impl Keys {
     }
 }
 
-/// Looks up callers on a database server. Look-ups at the same time use one query.
+/// Looks up callers by their tokens. On a database server, concurrent look-ups share one query.
 pub struct Callers(BatchLookup<Token, Arc<Identified>, Error>);
 
 impl Callers {

@@ -130,7 +130,8 @@ struct ReservedPart {
 
 #[derive(Clone, Copy)]
 enum Part {
-    /// Bytes of the memory budget. A chunk of this length uses them.
+    /// The memory that a chunk of a body uses, in bytes. It counts towards the memory budget of
+    /// request bodies.
     Bytes(u64),
     /// One unfinished request body. It counts towards the maximum number of unfinished bodies.
     Body,

@@ -14,10 +14,10 @@ use crate::operation::Operation;
 /// The maximum number of tokens whose organization is stored.
 const MAX_TOKENS: usize = 16_384;
 
-/// For each token, the organization to which the token belonged at its last look-up. This
-/// organization is only a hint: it affects when a read is scheduled, never whether the request is
-/// authenticated. A hint can be outdated: a read with a deleted token is scheduled in the share of
-/// its former organization, and then refused.
+/// Remembers the organization to which each token belonged at its last look-up. This organization
+/// is a hint: it decides in which share a read waits for its turn, and never whether the request is
+/// authenticated. A hint can be outdated: a read with a deleted token waits in the share of the
+/// former organization, and is then refused.
 pub struct OrganizationHints(Cache<[u8; 32], Uuid>);
 
 impl Default for OrganizationHints {

@@ -48,8 +48,9 @@ pub struct Service {
     /// Looks up callers by their tokens. On a database server, look-ups of several requests at the
     /// same time share a query.
     pub callers: Callers,
-    /// The organization of each recently used token. A read waits for its turn before its token is
-    /// authenticated. With the hint, it waits for a turn of the right organization's share.
+    /// The organization to which each recently used token belonged. A read waits for its turn
+    /// before its token is authenticated. It waits in the share of the organization that is stored
+    /// here for its token.
     pub organization_hints: OrganizationHints,
     /// Idempotency keys of requests in progress.
     pub in_flight: InFlight,

@@ -31,7 +31,8 @@ pub(super) struct Write {
     precondition: Option<Precondition>,
 }
 
-/// The work of a write. Its input is already parsed.
+/// The work of a write whose arguments are parsed: the job of an operation within an organization
+/// and the lock that it needs, or the input of an operation outside of any organization.
 enum Prepared {
     Organization(Lock, Job),
     System(Value),

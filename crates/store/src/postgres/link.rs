@@ -277,11 +277,11 @@ impl Connector {
     }
 }
 
-/// Removes the TLS settings `sslmode` and `sslrootcert` from the URL and returns both. The modes
-/// `require`, `verify-ca` and `verify-full` all mean TLS with a verified certificate. `sslrootcert`
-/// names a PEM file with authorities that are trusted besides those of the system. Also removes
-/// `target_session_attrs`, because the program itself decides whether the server must accept
-/// writes.
+/// Returns the URL without its TLS settings `sslmode` and `sslrootcert`, and the TLS configuration
+/// that these settings describe; `None` means no TLS. The modes `require`, `verify-ca` and
+/// `verify-full` all mean TLS with a verified certificate. `sslrootcert` names a PEM file with
+/// authorities that are trusted besides those of the system. Also removes `target_session_attrs`
+/// from the URL, because the program itself decides whether the server must accept writes.
 fn tls_of(url: &str) -> Result<(String, Option<rustls::ClientConfig>)> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let (mut is_tls, mut root, mut rest) = (false, None, Vec::new());

@@ -47,8 +47,8 @@ pub(super) struct Pool {
 struct IdleConnections {
     /// Idle connections. The first one has been idle for the longest time.
     connections: VecDeque<Connection>,
-    /// The current generation of connections: how often all connections were dropped. A connection
-    /// of an earlier generation is closed when it returns.
+    /// The current generation of connections. The number grows each time all connections are
+    /// dropped. A connection of an earlier generation is closed when it returns to the pool.
     generation: u64,
 }
 

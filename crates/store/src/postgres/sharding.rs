@@ -193,8 +193,8 @@ pub(super) fn distribute_tables(
     // workers as a whole, once for each statement.
     for statement in statements(link, until, sharding, &local)? {
         if let Err(failure) = link.run(until, &statement) {
-            // If the rollback fails as well, the connection is lost. The server then rolls back
-            // without this statement.
+            // If the statement `rollback` fails as well, the connection is lost. The server then
+            // rolls back the transaction by itself.
             drop(link.run(until, "rollback"));
             return Err(failure.into());
         }

@@ -112,8 +112,8 @@ impl Statements {
         }
     }
 
-    /// Returns a statement's form for many rows, ready to run. Returns `None` if the statement has
-    /// no form for many rows.
+    /// Returns the form of a statement that runs for many rows at once, ready to run. Returns
+    /// `None` if the statement has no such form.
     pub(super) fn get_for_many(
         &mut self,
         link: &mut Link,
