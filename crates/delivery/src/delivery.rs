@@ -17,7 +17,8 @@ const MAX_ATTEMPTS: usize = 5;
 const KEPT_ATTEMPTS: usize = 45;
 /// The number of failed deliveries in a row that disables a subscription (rules: webhooks#ends).
 pub(super) const MAX_FAILURES: i64 = 50;
-/// The shortest delay between two attempts. Because of it, two attempts never have the same time.
+/// The shortest delay between two attempts of a delivery. It keeps two attempts of a delivery from
+/// having the same time.
 const MIN_DELAY: Duration = Duration::from_millis(1);
 
 /// The event name of a ping. An API client sends a ping to test its subscription. A ping reports no

@@ -41,9 +41,9 @@ const RELEASE_LIMIT: i64 = 1_000;
 const COUNT_LIMIT: i64 = 100_000;
 
 store::statements! {
-    /// Subscriptions that have pending deliveries without a lease and whose ids are in a range,
-    /// each with its organization. The recursion makes one index seek for each subscription, so the
-    /// cost does not depend on the number of deliveries.
+    /// Selects subscriptions with an id after `?1` and up to `?2` that have pending deliveries
+    /// without a lease, each with its organization. The recursion makes one index seek for each
+    /// subscription, so the cost does not depend on the number of deliveries.
     WAITING = "with recursive waiting(id) as (
             select (select subscription_id from webhook_delivery where status = 'pending'
             and leased_until is null
@@ -77,7 +77,7 @@ store::statements! {
         and d.leased_until is null
         and d.next_attempt_at <= ?3 and not (d.id = any(?5)) order by d.next_attempt_at, d.id
         limit ?4";
-    /// Lists some of the deliveries whose leases have expired.
+    /// Lists up to `?2` deliveries whose leases have expired, those with the earliest end first.
     EXPIRED = "select organization_id, id from webhook_delivery where leased_until is not null
         and leased_until <= ?1
         order by leased_until limit ?2";

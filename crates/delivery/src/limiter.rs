@@ -313,9 +313,9 @@ impl Limiter {
     }
 
     /// If a delivery waits for a permit of this limit and a permit is free, wakes
-    /// [`Limiter::until_free`]. If at least [`WAKE_UP_PERMITS`] permits or half of the limit are
-    /// free, it need not wait for further permits: also sends `several_free`, and clears
-    /// `is_wanted`.
+    /// [`Limiter::until_free`], which then waits until more permits are free or `LINGER` has
+    /// passed. If at least [`WAKE_UP_PERMITS`] permits or half of the limit are free already, also
+    /// sends `several_free`, which ends that wait, and clears `is_wanted`.
     fn signal(&self, used: &mut LimitUse, limit: usize) {
         if !used.is_wanted || used.count >= limit {
             return;

@@ -1,6 +1,6 @@
-//! Records the outcomes of deliveries, in one transaction for each subscription and tick. A tick is
-//! every 4 ms, at the same time for all subscriptions, so that the database can commit their
-//! transactions together.
+//! Records the outcomes of deliveries, in one transaction for each subscription and tick. Ticks are
+//! 4 ms apart and are the same for all subscriptions, so that the database can commit the
+//! transactions of a tick together.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
