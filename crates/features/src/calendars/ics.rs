@@ -196,7 +196,7 @@ fn add_event(
     });
 }
 
-/// Keeps only the latest version of the events with the same UID, and skips the others with a
+/// Of several events with the same UID, keeps only the latest version, and skips the others with a
 /// warning. The latest version has the highest sequence. Among equal sequences it is the last one
 /// in the file.
 fn remove_duplicate_uids(content: &mut FeedContent) {

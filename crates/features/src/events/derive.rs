@@ -73,7 +73,7 @@ impl DerivedEvents {
 enum EventRule {
     Reservation,
     Task,
-    /// The rule of devices, which also have a timer.
+    /// The rule for devices. Some events of a device fire only after its timer has run.
     Device,
     /// A new record fires an event. Later changes fire nothing.
     New(Event),

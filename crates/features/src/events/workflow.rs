@@ -207,8 +207,8 @@ struct LabelledStep {
     label: String,
 }
 
-/// Returns the data of a run. Returns `None` if the workflow was deleted or is not visible to the
-/// caller, or if the caller cannot read the run's record.
+/// Returns the data of a run. Returns `None` if the run or its workflow was deleted or is not
+/// visible to the caller, or if the caller cannot read the record that the run is about.
 pub(super) fn run_data(context: &mut Context<'_, '_>, run: Uuid) -> Result<Option<StepRunData>> {
     let Some(run) = find_run(context, run)? else {
         return Ok(None);

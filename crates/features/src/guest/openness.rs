@@ -30,7 +30,8 @@ impl StayStage {
             return Self::Ahead;
         };
         let begins = hours.check_in();
-        // A platform may sync a check-out before the check-in. Such a stay is over when it begins.
+        // The platform may synchronize a stay whose check-out time is before its check-in time.
+        // Such a stay is over when it begins.
         if at >= hours.check_out().max(begins) {
             Self::Over
         } else if at >= begins {

@@ -60,7 +60,7 @@ pub(super) enum MissingReason {
 /// A placeholder without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MissingPlaceholder {
-    /// The name of the placeholder, as the text writes it.
+    /// The name of the placeholder, as it is written in the text.
     pub name: String,
     why: MissingReason,
 }

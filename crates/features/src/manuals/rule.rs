@@ -105,8 +105,8 @@ impl Anchor {
         )
     }
 
-    /// Returns -1 if times are counted back from the event, 1 if they are counted forward, and 0
-    /// for the event itself.
+    /// Returns -1 if the time is counted back from check-in or check-out, 1 if it is counted
+    /// forward, and 0 if it is the time of check-in or check-out itself.
     pub(super) const fn direction(self) -> i64 {
         match self {
             Self::BeforeCheckIn | Self::BeforeCheckOut => -1,

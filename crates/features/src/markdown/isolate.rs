@@ -28,7 +28,7 @@ pub(super) fn plain(text: &str, language: Option<&str>) -> String {
 }
 
 /// Puts each number with punctuation in sanitized HTML into an element with `dir="ltr"`, as
-/// [`plain`] does. Other tags do not change.
+/// [`plain`] does with plain text. The tags that the HTML already has do not change.
 pub(super) fn in_html(html: String, language: Option<&str>) -> String {
     if !needs_isolation(&html, language) {
         return html;

@@ -34,7 +34,7 @@ store::statements! {
     /// Selects a page of the organizations that are not erased, ordered by id.
     LIST = "select id, doc, created_at, updated_at from organization where erased_at is null
         order by id limit ?1 offset ?2";
-    /// Counts the organizations.
+    /// Counts the organizations that are not erased.
     COUNT = "select count(*) from organization where erased_at is null";
     /// Marks an organization as erased. From then on no query finds it, and the sweep deletes its
     /// rows.

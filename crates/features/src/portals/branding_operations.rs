@@ -20,7 +20,8 @@ use crate::records::{RecordKind, record_as};
 use crate::translations::{self, ENGLISH, SourceTable, TextLink};
 
 store::statements! {
-    /// Selects the brandings of an organization, the default first, then oldest first.
+    /// Selects the brandings of an organization: the default branding first, then the others from
+    /// the oldest to the newest.
     LIST = "select doc from portal_branding where organization_id = ?1
         order by is_default desc, created_at, id";
     /// Selects a branding.

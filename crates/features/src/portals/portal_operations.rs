@@ -463,7 +463,8 @@ struct TextFieldChange {
     link: fn(&mut Portal) -> &mut Option<Uuid>,
 }
 
-/// The four texts of a portal.
+/// The four texts of a portal that a request can write: the title, the type and the call to action
+/// of the special offer, and the pre-check-in prompt.
 struct PortalTexts<'f>([PortalText<'f>; 4]);
 
 impl<'f> PortalText<'f> {

@@ -260,8 +260,8 @@ fn rules(
     }
 }
 
-/// Returns a new step with the type from the request and default values in all other fields. The
-/// JSON Schema of the request requires the type.
+/// Returns a new step with the id `id`, the type from the request, the creation time `now`, and
+/// default values in all other fields. The JSON Schema of the request requires the type.
 fn new_step(id: Uuid, fields: &StepFields, now: Moment) -> Step {
     Step::new(
         id,

@@ -49,8 +49,8 @@ store::statements! {
         doc = excluded.doc, origin = excluded.origin, status = excluded.status,
         check_in = excluded.check_in, name_key = excluded.name_key,
         guest_email = excluded.guest_email, lookup_key = excluded.lookup_key";
-    /// Sets `records_at`, the time of the organization's last record change, to `?2`. A later
-    /// `records_at` stays. Returns the resulting time.
+    /// Sets `records_at`, the time of the organization's last record change, to `?2`, unless a
+    /// later time is stored. Returns the time that is stored afterwards.
     BEGIN_CHANGE = "update organization set records_at = case when records_at is null
         or records_at < ?2 then ?2 else records_at end
         where id = ?1 and erased_at is null returning records_at";

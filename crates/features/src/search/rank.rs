@@ -81,7 +81,8 @@ pub enum Fit {
     RunTogether,
 }
 
-/// A search query, with a second form without hyphens for names with hyphens.
+/// A search query in two forms: with its hyphens, and without them. The second form finds names
+/// that have hyphens.
 #[derive(Debug)]
 pub struct Query {
     plain: SearchTerms,
@@ -129,7 +130,8 @@ impl Query {
         }
     }
 
-    /// Returns the folded query.
+    /// Returns the query in folded form ([`engine::fold::fold`]): in lower case and without
+    /// accents.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.plain.whole

@@ -178,7 +178,7 @@ pub trait TextRules: Send + Sync {
 
     /// Checks a new text that resources of the module show. Fails with 403 if the caller lacks a
     /// permission, and with 409 if the text conflicts with another resource. The code that calls
-    /// this method has already checked access to the resources and the form of the text.
+    /// this method has already checked the caller's access to the resources.
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()>;
 
     /// Is called after a text has changed. An implementation sets the time of the last change of
@@ -535,7 +535,8 @@ impl CheckedText {
     /// resources that show it. Fails with 403 if the caller may change only some of these
     /// resources, or lacks a permission. Fails with 409 if a resource that shows the text refuses
     /// it because of another resource, for example because two categories would have the same
-    /// title. Fails with 400 if a field that shows the text requires another form.
+    /// title. Fails with 400 if the text is blank, is too long for a field that shows it, or
+    /// contains an unknown placeholder.
     pub(crate) fn check_write(
         context: &mut Context<'_, '_>,
         id: Uuid,

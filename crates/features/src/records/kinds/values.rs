@@ -128,7 +128,7 @@ value!(
     WebUrl, { "type": "string", "format": "http-url" }
 );
 value!(
-    /// An ISO 4217 code of a currency, in any case.
+    /// An ISO 4217 code of a currency, in upper or lower case.
     CurrencyCode, { "type": "string", "format": "currency" }
 );
 value!(
