@@ -26,7 +26,7 @@ const MIN_FRACTION: f64 = 0.95;
 pub struct Round {
     /// Number of actions that the workers completed.
     pub total: f64,
-    /// Actions per second.
+    /// Number of actions per second that the workers completed.
     pub rate: f64,
 }
 

@@ -26,7 +26,8 @@ pub(super) struct CertificateFolder {
 }
 
 impl CertificateFolder {
-    /// Creates the folder for an authority within `folder`, and locks it. Blocks the thread.
+    /// Creates, within `folder`, the folder for the authority with the ACME directory `directory`,
+    /// and locks it. Blocks the thread.
     pub(super) fn open(folder: &Path, directory: &str) -> Result<Self, String> {
         let path = authority_folder(folder, directory);
         let text = |error: std::io::Error| format!("--acme-folder: {}: {error}", path.display());

@@ -1,6 +1,6 @@
 //! Tests of the manuals that a guest reads: which manuals, at which times, and how the service
-//! explains the reason (rules: manuals#visibility; manuals#order; stays#guest-view;
-//! stays#explanations).
+//! explains why a manual is shown or hidden (rules: manuals#visibility; manuals#order;
+//! stays#guest-view; stays#explanations).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,7 +29,7 @@ async fn unassigned_manual(house: &House<'_>, nickname: &str, more: Value) -> Uu
     id(&house.api.post("/portal-manuals", fields).await.data()["id"])
 }
 
-/// Creates a manual like `unassigned_manual`, and assigns it to the property of the house.
+/// Creates a manual as `unassigned_manual` does, and assigns it to the property of `house`.
 async fn manual(house: &House<'_>, nickname: &str, more: Value) -> Uuid {
     unassigned_manual(
         house,

@@ -44,7 +44,7 @@ async fn change(house: &House<'_>, more: Value) {
     house.org.put_record("reservation", house.stay, stay).await;
 }
 
-/// Creates an active manual of the flat.
+/// Creates an active manual that is assigned to the flat of `house`. `more` has further fields.
 async fn manual(house: &House<'_>, more: Value) -> Value {
     let fields = with(
         json!({

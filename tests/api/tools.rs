@@ -12,7 +12,7 @@ use test_support::{Api, ApiResponse, App, new_id, on_both};
 /// Maximum length of the list of all tools, in bytes.
 const LIST_LIMIT: usize = 72_000;
 
-/// Builds a request to a path of the tool interface, without a body.
+/// Builds a POST request to a path of the tool interface, without a body.
 fn post(app: &App, api: &Api, path: &str) -> RequestBuilder {
     let request = app
         .http

@@ -337,8 +337,8 @@ async fn a_silent_host_is_skipped_for_the_next_host() {
         }
         assert!(sent.elapsed() < RESPONSE_LIMIT, "{:?}", sent.elapsed());
     }
-    // The first host in the URL does not respond any more, so a node that starts now connects to
-    // the second host as well.
+    // The first host in the URL no longer responds. A node that starts now must therefore connect
+    // to the second host.
     let node = Node::start(&format!("{first_host},{other}"), &[]);
     assert_eq!(node.text("/readyz").await.trim(), "ready");
 }

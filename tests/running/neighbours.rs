@@ -275,7 +275,7 @@ impl PendingPost {
         Self { stream, body }
     }
 
-    /// Sends the body of the POST. Returns the response to the POST.
+    /// Sends the body of the request that [`Self::begin`] started. Returns the response.
     async fn end(mut self) -> String {
         self.stream.write_all(self.body.as_bytes()).await.unwrap();
         let mut answer = String::new();

@@ -114,7 +114,7 @@ async fn fill_due(
     write.await.unwrap();
 }
 
-/// Makes the database refuse to delete a subscription that still has a log.
+/// Makes the database refuse the deletion of a subscription that still has deliveries in its log.
 async fn require_log_deletion_first(app: &App) {
     let store = &app.server.service.store;
     let is_sqlite = store.is_only_process();
@@ -141,8 +141,9 @@ async fn rows(org: &Org<'_>) -> (i64, i64) {
     org.app.server.service.store.read(count).await.unwrap()
 }
 
-/// Waits until an organization has these numbers of rows. The test does not run the sweep of every
-/// minute, so only the removal that a deletion itself starts can change the numbers.
+/// Waits until the organization has the `expected` numbers of subscriptions and deliveries. The
+/// test does not run the sweep of every minute. So only the removal that the deletion of a
+/// subscription starts can change these numbers.
 async fn until_rows(org: &Org<'_>, expected: (i64, i64)) {
     for _ in 0..800 {
         if rows(org).await == expected {

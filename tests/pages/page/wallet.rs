@@ -103,8 +103,9 @@ impl WalletAuthority {
         }
     }
 
-    /// Writes the certificate file of a pass type, valid from the year `from`. Returns the file's
-    /// path.
+    /// Writes the PEM file `name` with a pass type certificate, its key and the intermediate
+    /// certificate. The pass type certificate has the subject `names` and is valid from the year
+    /// `from`. Returns the file's path.
     fn file(&self, name: &str, names: &[(DnType, &str)], from: i32) -> String {
         let mut params = CertificateParams::new([]).unwrap();
         params.not_before = date_time_ymd(from, 1, 1);

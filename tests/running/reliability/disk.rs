@@ -73,8 +73,8 @@ async fn a_full_disk_refuses_writes_completely_and_still_serves_reads() {
     assert_writes_refused_completely(server, &database_url, 100, fill).await;
 }
 
-/// Source of a library for `LD_PRELOAD`. The library makes `fsync` and `fdatasync` fail while the
-/// file exists that `VESTIBULE_TEST_BROKEN` names.
+/// Source of a library for `LD_PRELOAD`. The library makes `fsync` and `fdatasync` fail as long as
+/// the file that `VESTIBULE_TEST_BROKEN` names exists.
 const NO_FSYNC: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>

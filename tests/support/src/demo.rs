@@ -101,8 +101,8 @@ impl Demo {
         ApiResponse::of(self.http.get(address)).await.data()
     }
 
-    /// Returns the status of the guest page of an example stay, requested under the host name in
-    /// the page's URL.
+    /// Returns the HTTP status of the guest page of an example stay. The request has the host name
+    /// in the page's URL as its `Host` header.
     pub async fn example_page(&self, what: &str) -> u16 {
         let url: url::Url = self.example(what).parse().unwrap();
         let request = self

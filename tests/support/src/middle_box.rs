@@ -77,7 +77,7 @@ impl MiddleBox {
         self.drop_open_connections();
     }
 
-    /// Forwards the bytes of new connections again.
+    /// Ends the effect of [`Self::close`] for new connections: their bytes are forwarded again.
     pub fn open(&self) {
         self.settings.is_closed.store(false, Ordering::SeqCst);
     }

@@ -179,7 +179,8 @@ impl PatroniPair {
         member.patroni = start_patroni(&member.directory);
     }
 
-    /// Freezes all processes of a member. The connections of the member stay open.
+    /// Freezes all processes of one of the two database servers, a member of the Patroni cluster.
+    /// The connections of the server stay open.
     pub fn freeze(&self, member: usize) -> Frozen {
         let member = &self.members[member];
         let processes = [vec![member.patroni.id()], member.server()].concat();
