@@ -18,10 +18,10 @@ use crate::setup::{self, ORGANIZATION};
 pub const SIZES: [u64; 4] = [10, 100, 1_000, 10_000];
 /// For how long each request is repeated, and the minimum number of repetitions.
 const REPETITION: (Duration, usize) = (Duration::from_millis(500), 20);
-/// The maximum ratio between the costs of a request in two organizations, one of them ten times as
-/// large as the other, if the response is also ten times as long in the larger organization. A
-/// linear cost has the ratio ten. Half of that is added, because the data may no longer fit into
-/// the processor's caches.
+/// The maximum ratio between the costs of a request in two organizations, if one organization and
+/// its response are ten times as large as the other organization and its response. The ratio is ten
+/// if the cost grows linearly. The limit is half as much again, because the data of the larger
+/// organization may not fit into the processor's caches.
 const MAX_LINEAR_RATIO: f64 = 15.0;
 /// The maximum ratio of the costs of the same request at two sizes, one ten times the other, if its
 /// response has the same length at both sizes.

@@ -12,8 +12,8 @@ use test_support::{App, new_id, reservation};
 const FEW: &str = "default_pool_size = 3";
 const MANY: [&str; 2] = ["--database-connections", "24"];
 
-/// Sends reads, writes, replays, and concurrent writes that share commits. Receives the webhook
-/// deliveries of the writes.
+/// Sends reads, writes, repeated writes with the same idempotency key, and concurrent writes that
+/// share commits. Receives the webhook deliveries of the writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
     let receiver = Receiver::start().await;

@@ -88,10 +88,10 @@ pub(super) struct Limiter(Arc<LimiterInner>);
 #[derive(Default)]
 struct LimiterInner {
     permits: Mutex<Permits>,
-    /// Signals that a permit is free in a [`Group`] with waiting deliveries.
+    /// Signals that at least one permit is free in a [`Group`] whose deliveries wait for permits.
     any_free: Notify,
-    /// Signals that several permits are free in a [`Group`] with waiting deliveries, so that the
-    /// dispatcher is woken at once.
+    /// Signals that several permits are free in a [`Group`] whose deliveries wait for permits. The
+    /// dispatcher then does not wait for further permits.
     several_free: Notify,
 }
 
@@ -302,8 +302,9 @@ impl Limiter {
         }
     }
 
-    /// Waits until another search for due deliveries is worthwhile: until several wanted permits
-    /// are free, or `LINGER` has passed since a wanted permit became free.
+    /// Waits until another search for due deliveries is worthwhile: until several permits are free
+    /// for which deliveries wait, or until `LINGER` has passed since the first such permit became
+    /// free.
     pub(super) async fn until_free(&self) {
         self.0.any_free.notified().await;
         tokio::select! {

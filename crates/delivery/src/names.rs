@@ -85,8 +85,8 @@ pub(super) fn organization() -> Uuid {
 }
 
 /// Returns the addresses of a host name from the system's resolver. A lookup blocks a thread until
-/// the name server answers, even if the caller of this function has stopped waiting. The number of
-/// lookups is therefore limited.
+/// the name server answers, even if the calling function has stopped waiting. The number of lookups
+/// is therefore limited.
 async fn look_up(name: String, organization: Uuid) -> Vec<SocketAddr> {
     static LOOKUPS: LazyLock<Lookups> = LazyLock::new(Lookups::default);
     let permits = LOOKUPS.begin(organization).await;

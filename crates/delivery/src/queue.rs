@@ -42,8 +42,8 @@ store::statements! {
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
     /// Selects the organizations whose due time is `?1` or earlier, the earliest first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
-    /// Locks the row of an organization. Returns no row if the organization has none, or if another
-    /// transaction has locked it.
+    /// Locks the row of an organization, so that no other transaction updates it. Returns no row if
+    /// another transaction has locked the row.
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
     /// The earliest due time or end of a lease among an organization's deliveries.
     FIRST = "select min(first) from

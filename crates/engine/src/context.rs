@@ -166,7 +166,8 @@ pub struct Context<'c, 't> {
     /// The configuration revision. [`Context::cached`] returns only values that were cached under
     /// this revision.
     revision: i64,
-    /// The revision that the lock raised; `None` for a read, which takes no lock.
+    /// The kind of revision that a write raised when it locked the organization. `None` for a read,
+    /// which does not lock the organization.
     opened_for: Option<RaisedRevision>,
     touches_configuration: bool,
     /// The end of the period in which the operation's answer may be cached; `Timestamp::MAX` if the

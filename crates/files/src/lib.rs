@@ -78,10 +78,9 @@ pub struct ObjectWriter {
     writer: Option<BufWriter>,
 }
 
-/// The content of the object, in pieces. A piece is read when the code that uses the stream asks
-/// for it.
+/// Reads a stored object: its size, and its content in pieces.
 pub struct ObjectReader {
-    /// The content of the object, in pieces. Polling the stream reads the next piece.
+    /// The size of the object, in bytes.
     pub size: u64,
     /// The content of the object. Each piece is read from the storage only when the reader asks for
     /// it.

@@ -379,8 +379,8 @@ async fn step_file(
     response
 }
 
-/// Redirects a GET request to the page of a step. The requested address accepts only POST requests
-/// with forms of that step.
+/// Handles a GET request to an address that accepts only POST requests with forms of a step.
+/// Redirects the browser to the page of that step.
 async fn to_step(
     State(service): PageService,
     params: PathParams,

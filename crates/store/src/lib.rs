@@ -638,8 +638,9 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Checks that the changes of this transaction may be committed: no statement has failed, and
-    /// the deadline has not passed.
+    /// Checks that the changes of this transaction may be committed. On PostgreSQL, returns an
+    /// error if a statement has failed or the deadline has passed. On SQLite, never returns an
+    /// error.
     fn assert_sound(&mut self) -> Result<()> {
         match &self.handle {
             Handle::Sqlite(_) => Ok(()),

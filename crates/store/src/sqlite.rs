@@ -23,11 +23,12 @@ use crate::value::{BorrowedColumns, BorrowedRow, Columns, Row, Value};
 use crate::work_count::WorkCount;
 use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
-/// Maximum number of operations in one batch, including failed ones. With a larger batch, the first
-/// operations of a batch would wait longer for their results, and few more fsyncs would be saved.
+/// The number of pages (16 MiB) in the write-ahead log at which SQLite copies them to the database
+/// file. Writers wait for this checkpoint, which costs two more fsyncs. With SQLite's default of
+/// 1,000 pages, a busy writer would make a checkpoint at every other commit.
 const CHECKPOINT_PAGES: u32 = 4_000;
 /// Maximum number of operations in one batch, including failed ones. With a larger batch, the first
-/// callers of a batch would wait longer for their answers, and few more fsyncs would be saved.
+/// operations of a batch would wait longer for their results, and few more fsyncs would be saved.
 const BATCH: usize = 256;
 /// How long after its start a batch accepts more operations. Later operations go into the next
 /// batch.

@@ -37,8 +37,9 @@ const TYPED: [(&str, &str); 13] = [
 ];
 
 /// Names of console screens and form actions to which a page may have no link although the member
-/// may use them. Whether a page has such a link depends on the owner of a subscription, the state
-/// of a delivery, or the assignments. The preview of a text links only to the page of that text.
+/// may use them. Whether the page has the link depends on the owner of a subscription, on the state
+/// of a delivery, or on assignments. The preview of a text links only to the page of that text, so
+/// it lacks the other links.
 const OPTIONAL_LINKS: [&str; 5] = [
     "getManualScreen",
     "getTranslationScreen",

@@ -80,8 +80,8 @@ pub(super) fn host(uri: &str) -> String {
 
 /// Returns whether a redirect URI leads to a program on the browser's machine.
 pub(super) fn is_local(uri: &str) -> bool {
-    // Validation permits http only for a loopback host. Any scheme other than http and https starts
-    // an app on the browser's machine.
+    // Every scheme other than https leads to the browser's machine: http is valid only with a
+    // loopback host, and any other scheme starts an app.
     Url::parse(uri).is_ok_and(|url| url.scheme() != "https")
 }
 

@@ -17,8 +17,9 @@ pub struct Layout {
     pub omitted: &'static [&'static str],
     /// Fields that contain a Markdown text. The form shows a preview of the text.
     pub markdown: &'static [&'static str],
-    /// Fields whose value is a list of names, or one rule for each of several names. The console
-    /// has a label for each of the listed names. The value can also contain names without a label.
+    /// Fields whose value is a list of names, or a list of rules that each apply to one name. Each
+    /// entry has the field and the names for which the console has a label. The form offers these
+    /// names; a stored value can also contain other names.
     pub names: &'static [(&'static str, &'static [&'static str])],
     /// Fields that contain rules for the names in another field. For example, `guestFieldRules` has
     /// one rule for each guest field in `requiredGuestFields`. The read operation of the resource

@@ -126,8 +126,8 @@ struct VisibilityExtras {
     errors: HashMap<String, Vec<String>>,
     note: Option<&'static str>,
     theirs: Option<String>,
-    /// For each rule that both members changed, the version that the other member saved. The key is
-    /// the category of the rule.
+    /// For each rule that this member and another member have both changed, the version that the
+    /// other member saved. The key is the category of the rule.
     both: HashMap<String, String>,
 }
 

@@ -418,8 +418,8 @@ fn find_one(
     }
 }
 
-/// Returns the time at which the API key with this token as its secret was revoked. Returns `None`
-/// if the key was not revoked, or the record of its revocation has expired.
+/// Returns the time at which the API key with this token was revoked. Returns `None` if no such key
+/// was revoked, or if the record of the revocation has expired.
 pub fn revoked_at(tx: &mut Transaction<'_>, token: &str) -> Result<Option<Timestamp>> {
     let Some((_, params)) = PresentedToken::of(token).map(PresentedToken::by_hash) else {
         return Ok(None);

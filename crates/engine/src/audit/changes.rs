@@ -14,8 +14,8 @@ use super::{AuditFields, AuditedObject};
 const MAX_VALUE_BYTES: usize = 2_000;
 /// The number of characters to which an overlong text is cut.
 const KEPT_CHARACTERS: usize = 400;
-/// The maximum number of bytes of all changes in one audit entry together. The change that counts
-/// the left-out changes is not included.
+/// The maximum number of bytes of all recorded changes in one audit entry. If changes are left out,
+/// the entry has one more change with their number. Its bytes are not counted.
 const MAX_BYTES: usize = 16_000;
 /// The maximum number of changes in one audit entry. If changes are left out, the entry has one
 /// more change, which contains the number of changes that were left out.

@@ -1,7 +1,7 @@
 //! Converts names and texts to the forms in which they are compared.
 
-/// Returns a name in the form in which names are compared: trimmed, NFC, full case folding. Both
-/// databases compare this form.
+/// Returns a name in the form in which names are compared: trimmed, in NFC, with full case folding.
+/// The comparison is the same on SQLite and on PostgreSQL.
 #[must_use]
 pub fn fold_name(name: &str) -> String {
     fold_case(crate::typed::trim(name))

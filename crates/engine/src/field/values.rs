@@ -202,7 +202,8 @@ text!(
     Copy6000, { "type": "string", "maxLength": 6000, "x-trimmed": true }
 );
 
-/// Declares a number type that a JSON Schema validates before it is constructed.
+/// Declares a type for whole numbers from 0 to `$maximum`. Its JSON Schema contains these limits,
+/// which are checked before a value of the type is created.
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident($type:ty), $maximum:expr) => {
         $(#[$doc])*

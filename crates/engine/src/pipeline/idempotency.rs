@@ -29,8 +29,8 @@ const HEADER: &str = "idempotency-key";
 const MAX_LENGTH: usize = 255;
 /// The status of a record whose response is not known yet.
 const PENDING: u16 = 0;
-/// How long a record may wait for its response. After this time the key is free again, because the
-/// process that reserved it has ended.
+/// How long a record may wait for its response. If the response is still missing then, the process
+/// that reserved the key has ended, so another request may use the key.
 const PENDING_LIMIT: Duration = Duration::from_secs(60);
 /// The maximum number of expired records that one transaction removes, so that other writes do not
 /// wait long.

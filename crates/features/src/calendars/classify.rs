@@ -154,7 +154,8 @@ pub(super) fn classify_event(summary: &str, description: &str, url: Option<&str>
     }
 }
 
-/// The meaning of the words of a text.
+/// What the words of a text say about a calendar event: it is a booking, it blocks days, or either
+/// is possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextMeaning {
     Booked,

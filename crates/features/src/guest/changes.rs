@@ -292,7 +292,9 @@ fn list(context: &mut Context<'_, '_>, input: ListGuestChanges) -> Result<GuestC
     Ok(GuestChanges { items, next })
 }
 
-/// Deletes changes whose retention is over. Returns true if more expired changes may remain.
+/// Deletes changes whose retention is over. Returns true if this call must be repeated, because
+/// more expired changes may remain. Returns false without any deletion while another node deletes
+/// changes.
 pub fn sweep(tx: &mut Transaction<'_>, now: Timestamp) -> Result<bool> {
     let Ok(oldest) = now.checked_sub(RETENTION) else {
         return Ok(false);

@@ -106,7 +106,7 @@ pub(super) enum TextPlacement {
 }
 
 impl TextPlacement {
-    /// Returns the variant for the description of a manual with the icon `icon`.
+    /// Returns the placement of the description of a manual whose icon is `icon`.
     pub(super) fn of_icon(icon: Option<&str>) -> Self {
         if icon == Some(WIFI_ICON) {
             Self::WifiManual

@@ -37,8 +37,9 @@ store::statements! {
         and not exists (select 1 from file_removal where organization_id = ?1)";
 }
 
-/// Deletes a batch of rows of an erased organization. Returns true if rows of erased organizations
-/// may remain.
+/// Deletes a batch of rows of an erased organization. Returns true if this call must be repeated,
+/// because rows of erased organizations may remain. Returns false without any deletion while
+/// another node deletes such rows.
 pub fn sweep(tx: &mut Transaction<'_>, app: &App, clock: &Clock) -> Result<bool> {
     if !tx.try_lock(SWEEP_LOCK)? {
         return Ok(false);

@@ -11,8 +11,9 @@ use super::records;
 use super::step::Step;
 use crate::scopes::{self, Coverage, EntityType};
 
-/// Fails with 404 if the caller cannot access the step. Otherwise returns whether the step also
-/// reaches properties outside the caller's access.
+/// Fails with 404 if a limited caller cannot access the step. Otherwise returns whether the step
+/// also reaches properties that the caller cannot access. For an unlimited caller, always returns
+/// false and does not check that the step exists.
 pub(crate) fn check(context: &mut Context<'_, '_>, id: Uuid) -> Result<bool> {
     if !context.property_scope().is_limited() {
         return Ok(false);

@@ -64,8 +64,8 @@ fn lower_id(value: &mut Value) {
     }
 }
 
-/// Changes keys that are ids to lower case. If the object contains an id in both cases, the value
-/// of the lower-case key stays, and the other value is dropped.
+/// Changes keys that are ids to lower case. If the object has two keys that differ only in upper
+/// and lower case, the value of the lower-case key stays, and the other value is dropped.
 fn lower_keys(values: &mut Object) {
     let capitals: Vec<String> = values
         .keys()

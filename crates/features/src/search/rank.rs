@@ -236,7 +236,8 @@ fn begins_with_letters(rest: &str, letters: &str) -> bool {
         .all(|letter| name_letters.next() == Some(letter))
 }
 
-/// A result. Its derived order is the order of search results: smaller results come first.
+/// A result of a search. The derived order compares the fields from first to last. Search results
+/// are listed in ascending order, so the best result is the least one.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
     /// Whether the name matches only after the words that hint at other types are removed from the

@@ -186,7 +186,8 @@ fn mark_outdated(entries: &mut [TranslationEntry]) {
 /// The effect of a new English text on the other languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OtherLanguages {
-    /// All other languages are translated again, even those written by hand (rules: portals#copy).
+    /// The versions in all other languages are translated again, even those that were written by
+    /// hand (rules: portals#copy).
     Replace,
     /// Missing versions are translated, and machine-translated versions are translated again.
     /// Versions that were written by hand stay.

@@ -55,9 +55,8 @@ const OWN_NAMES: [(&str, &str); 50] = [
     ("uk", "Українська"),
 ];
 
-/// The tags of language variants that have a name of their own, each with this name. A region or a
-/// script distinguishes such a variant, as in `en-GB`. Any other variant has the name of its
-/// language.
+/// Names that apply only to one exact tag, each with this tag: a language with a region or a
+/// script, such as `en-GB`, or Chinese without either. Any other tag gets the name of its language.
 const OWN_NAMES_OF_REGIONS: [(&str, &str); 7] = [
     ("en-GB", "English (UK)"),
     ("en-US", "English (US)"),

@@ -120,8 +120,8 @@ pub async fn accept(
     }
     let _hurry = outbound.shorten_timeouts();
     if !connections.serving.is_empty() {
-        // Read pending requests first. A connection that was never read would close without a
-        // response.
+        // Wait for the connections to read requests that have already arrived. A connection that
+        // has read nothing would be closed without a response.
         tokio::time::sleep(READ_DELAY).await;
     }
     drop(closing);

@@ -7,8 +7,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-/// The ALPN protocol name in the handshake with which a certificate authority checks a host name
-/// (RFC 8737). The server answers it with the challenge's certificate.
+/// The ALPN protocol name that a certificate authority offers in the TLS handshake with which it
+/// checks a host name (RFC 8737). In this handshake, the server presents the certificate of the
+/// challenge.
 pub(super) const CHALLENGE_PROTOCOL: &[u8] = b"acme-tls/1";
 
 /// The current certificate and the current answers to challenges.

@@ -28,7 +28,7 @@ impl Work {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Adds the work of a connection that has ended ([`WORK_PER_CONNECTION`]).
+    /// Adds [`WORK_PER_CONNECTION`] bytes to the work, for one connection that has ended.
     pub(super) fn add_connection(&self) {
         self.0.fetch_add(WORK_PER_CONNECTION, Ordering::Relaxed);
     }

@@ -218,7 +218,8 @@ impl Connection {
         self.exchange(vec![Message::Run(sql)]).map(drop)
     }
 
-    /// Drops the deferred statements and sends only `sql`, even after the deadline of the work.
+    /// Drops the deferred statements and sends only `sql`. Waits for the answer for
+    /// [`ANSWER_LIMIT`], even if the deadline of the work has passed.
     pub(super) fn end(&mut self, sql: &'static str) -> Result<(), Failure> {
         self.deferred.clear();
         self.link.run(Instant::now() + ANSWER_LIMIT, sql)

@@ -167,9 +167,10 @@ impl Pool {
         }
     }
 
-    /// Counts a lost connection of a generation. If this generation is still the current one,
-    /// begins the next generation and closes all idle connections. A connection that is in use is
-    /// closed when it returns to the pool.
+    /// Counts a lost connection. `generation` is the generation of connections to which it
+    /// belonged. If the pool still opens connections of this generation, begins the next generation
+    /// and closes all idle connections. A connection that is in use is closed when it returns to
+    /// the pool.
     pub(super) fn drop_generation(&self, generation: u64, cause: &dyn fmt::Display) {
         let mut connections = VecDeque::new();
         let mut idle = self.idle();

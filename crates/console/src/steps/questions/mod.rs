@@ -63,12 +63,12 @@ struct QuestionItem {
     /// question. Each has its key, its label, and whether choosing it flags the submission.
     own_options: Vec<(String, String, bool)>,
     ways: Vec<ConditionOption>,
-    /// Earlier questions that have options. Each has its key, its title, and whether the form
-    /// offers its options as conditions.
+    /// The earlier questions of the step that have options. Each has its key, its title, and
+    /// whether the form offers its options as conditions.
     from: Vec<(String, String, bool)>,
     errors: Vec<String>,
-    /// Set if both members changed the question: a description of the stored version, and whether
-    /// the member chose that version.
+    /// Set if this member and another member have both changed the question: a description of the
+    /// stored version, and whether this member chose the stored version.
     theirs: Option<(String, bool)>,
     /// A sentence about a conflict in which one member changed the question and the other member
     /// removed it.

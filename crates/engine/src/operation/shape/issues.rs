@@ -39,7 +39,8 @@ struct InvalidItems {
 }
 
 impl InvalidItems {
-    /// Returns the index of the item that contains the field at this path.
+    /// Returns the index of the item of `list` that contains the field at this path. Returns `None`
+    /// if the field is outside of the list.
     fn index(&self, path: &[PathSegment]) -> Option<usize> {
         match path {
             [PathSegment::Key(list), PathSegment::Index(index), ..] if list == self.list => {

@@ -13,18 +13,14 @@ use crate::format::Contextual;
 pub(super) enum PathStep {
     /// A field.
     Key(String),
-    /// Cuts the lists at a path to `length` items.
-    ///
-    /// The calling function passes a `length` that is one more than the maximum in the schema. The
-    /// validator then still reports the list as too long, and checks only a limited number of
-    /// items.
+    /// Every item of a list.
     Each,
 }
 
 /// Cuts the lists at a path to `length` items.
 ///
-/// The calling function passes one more than the maximum of the schema as `length`. The validator
-/// then still reports the list as too long, and checks only a limited number of items.
+/// The calling function passes a `length` that is one more than the maximum in the schema. The
+/// validator then still reports the list as too long, and checks only a limited number of items.
 pub(super) fn cut(value: &mut Value, path: &[PathStep], length: usize) {
     match (path.split_first(), value) {
         (None, Value::Array(items)) => items.truncate(length),
