@@ -91,8 +91,8 @@ async fn given_up(node: &Node) -> u64 {
         .unwrap()
 }
 
-/// Idle connections die silently. A short query detects that they are dead, and enough time remains
-/// to open a new connection.
+/// The proxy silently drops all bytes on the open, idle connections. A short query detects that a
+/// connection is dead, and enough time remains to open a new connection for the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn dead_idle_connections_are_replaced_without_a_failed_request() {
     let Some((middle_box, node, api)) = behind_proxy().await else {

@@ -89,7 +89,8 @@ async fn named(request: &ConsoleRequest) -> Result<Arc<CalendarFeed>, ConsoleRef
     request.read(GET_CALENDAR_FEED, arguments).await
 }
 
-/// A feed, as the list shows it.
+/// A feed in the list of calendar feeds. `way` is the address of the feed's page, and `state` is a
+/// label with its CSS class.
 struct FeedRow {
     way: String,
     flat: String,

@@ -70,7 +70,8 @@ store::statements! {
 /// to the outbox run this statement.
 pub const NOTE_DUE: &store::Statement = &NOTE;
 
-/// Stores in the queue that an organization has a delivery that becomes due at `due`.
+/// Records in the queue that a delivery of an organization becomes due at the time `due`. Changes
+/// nothing if the queue has an earlier time for the organization.
 pub(super) fn note_due(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp) -> Result<()> {
     tx.execute(&NOTE, &values![organization, due])?;
     Ok(())

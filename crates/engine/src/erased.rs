@@ -26,16 +26,17 @@ macro_rules! some_of {
 }
 
 store::statements! {
-    /// Removes a batch of the access tokens of an organization.
+    /// Deletes a batch of an organization's access tokens.
     ACCESS_TOKENS = crate::some_of!("access_token", "organization_id, member_id, oauth_app_id, id");
-    /// Removes a batch of an organization's members.
+    /// Deletes a batch of an organization's members.
     MEMBERS = crate::some_of!("member", "organization_id, id");
-    /// Removes a batch of the hashes of an organization's revoked API keys.
+    /// Deletes a batch of the hashes of an organization's revoked API keys.
     REVOKED_KEYS = crate::some_of!("revoked_key", "organization_id, token_hash");
     /// Deletes a batch of an organization's API keys.
     API_KEYS = crate::some_of!("api_key", "organization_id, created_at, id");
-    /// Removes audit entries.
+    /// Deletes a batch of an organization's audit entries.
     AUDIT_LOG = crate::some_of!("audit_log", "organization_id, id");
-    /// Removes idempotency keys with the responses that were recorded for them.
+    /// Deletes a batch of an organization's idempotency keys, with the responses that were recorded
+    /// for them.
     IDEMPOTENCY_RECORDS = crate::some_of!("idempotency_record", "organization_id, credential, key");
 }

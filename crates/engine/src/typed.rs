@@ -44,7 +44,8 @@ fn is_invisible(c: char) -> bool {
         || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
-/// Returns a decimal digit of any script as an ASCII digit.
+/// Converts a decimal digit of any script to an ASCII digit. Returns `None` for any other
+/// character.
 fn digit(c: char) -> Option<char> {
     if c.is_ascii() {
         return c.is_ascii_digit().then_some(c);

@@ -84,7 +84,8 @@ pub enum ClientBehaviour {
 }
 
 /// Opens a connection from one of several loopback addresses, and waits until the server closes it.
-/// Returns 200 as the status of this round, or `None` if the connection could not be opened.
+/// Returns `None` if the connection could not be opened, and otherwise 200 in place of the HTTP
+/// status of a request.
 pub async fn keep_open(
     address: SocketAddr,
     number: usize,

@@ -197,7 +197,8 @@ struct ListedConsoleStep {
     rules: Targeting,
 }
 
-/// A step, as the page of the list shows it.
+/// A step in the list of steps. `way` is the address of the page that changes the step, and `who`
+/// describes the stays that get it.
 struct StepLine {
     number: usize,
     id: Uuid,

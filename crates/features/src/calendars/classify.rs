@@ -122,7 +122,8 @@ const MAX_NAME_CHARS: usize = 100;
 /// Maximum number of words of a guest's name.
 const MAX_NAME_WORDS: usize = 6;
 
-/// Returns the meaning of an event.
+/// Returns whether a calendar event is a booking or a closure. Decides by the texts and the URL of
+/// the event.
 pub(super) fn classify_event(summary: &str, description: &str, url: Option<&str>) -> EventMeaning {
     let name = name(summary, description);
     if has_booking_url(description) || url.is_some_and(has_booking_url) || has_booking_url(summary)
@@ -163,8 +164,8 @@ enum TextMeaning {
     Unclear,
 }
 
-/// Returns the meaning of the words of a text. Returns `None` if the text contains no word of
-/// `BOOKED`, `BLOCKED` or `CLOSED`.
+/// Returns what the words of a text say about a calendar event. Returns `None` if the text contains
+/// no word of `BOOKED`, `BLOCKED` or `CLOSED`.
 fn meaning_of_words(text: &str) -> Option<TextMeaning> {
     let words = folded_words(text);
     let has = |list: &[&str]| list.iter().any(|word| words.contains(&format!(" {word} ")));

@@ -7,9 +7,10 @@ store::statements! {
     CHARGES = some_of!("guest_charge", "organization_id, id");
     /// Deletes a batch of the answers of an organization's guests.
     ANSWERS = some_of!("precheck_answer", "organization_id, reservation_id, step_id");
-    /// Deletes texts of agreements that guests accepted.
+    /// Deletes a batch of the agreement texts that guests of an organization accepted.
     TEXTS = some_of!("accepted_text", "organization_id, sha256");
-    /// Deletes the reports of other systems about the progress of steps.
+    /// Deletes a batch of the reports of other systems about the progress of steps, for an
+    /// organization's stays.
     PROGRESS = some_of!("step_progress", "organization_id, reservation_id, step_id");
     /// Deletes a batch of an organization's pre-check-in submissions.
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");
@@ -21,21 +22,22 @@ store::statements! {
     SURVEYS = some_of!("guest_survey", "organization_id, reservation_id, kind");
     /// Deletes a batch of the carts of an organization's guests.
     CARTS = some_of!("guest_cart", "organization_id, reservation_id");
-    /// Deletes the registrations of devices for wallet passes.
+    /// Deletes a batch of the registrations of devices for the wallet passes of an organization's
+    /// stays.
     PASS_REGISTRATIONS = some_of!("pass_registration", "organization_id, reservation_id, \
         device_id");
-    /// Deletes the hashes of the content of wallet passes.
+    /// Deletes a batch of the hashes of the content of wallet passes, for an organization's stays.
     PASS_STATES = some_of!("pass_state", "organization_id, reservation_id");
     /// Deletes a batch of an organization's records of changes: the actions of guests that the
     /// platform reads.
     CHANGES = some_of!("guest_change", "organization_id, cursor");
     /// Deletes the row with the cursor of the latest change that a guest of the organization made.
     CHANGE_CURSORS = some_of!("guest_change_cursor", "organization_id");
-    /// Deletes rows of guests' files. Their bytes are queued for removal when the organization is
-    /// erased.
+    /// Deletes a batch of the rows of files that guests of an organization uploaded. The bytes of
+    /// these files are queued for removal when the organization is erased.
     FILES = some_of!("guest_file", "organization_id, id");
     /// Deletes a batch of the guest links of an organization's stays.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
-    /// Deletes the stored previews of portals, so that their links no longer open a page.
+    /// Deletes a batch of the previews of an organization's portals.
     PREVIEWS = some_of!("portal_preview", "organization_id, id");
 }

@@ -17,7 +17,7 @@ use super::stay::Stay;
 pub(super) enum StayStage {
     /// The check-in time has not come.
     Ahead,
-    /// The check-in time has passed.
+    /// The check-in time has passed, but the check-out time has not.
     Begun,
     /// The check-out time has passed.
     Over,

@@ -178,7 +178,7 @@ pub enum Visibility {
     Visible,
     /// The manual is hidden until this local time, which is in the future.
     TooEarly(DateTime),
-    /// The manual was shown until this local time.
+    /// The manual was shown until this local time, which is in the past.
     TooLate(DateTime),
     /// No night of the stay is in a season.
     OutOfSeason,

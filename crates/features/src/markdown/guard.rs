@@ -20,8 +20,9 @@ pub(super) struct EscapedText {
     pub elements: Vec<String>,
 }
 
-/// Escapes all special characters of a text that are not formatting. `is_marked` gets the name of
-/// an element and returns whether its tags are shown as text in a `<mark>` element.
+/// Escapes the special characters of a text, except those that are formatting. `is_marked` gets the
+/// name of an element, and returns whether the tags of this element are shown as text in a `<mark>`
+/// element.
 pub(super) fn escape_unformatted(text: &str, is_marked: &dyn Fn(&str) -> bool) -> EscapedText {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut escaper = Escaper {

@@ -158,8 +158,8 @@ fn run_together(folded: &str) -> String {
     joined
 }
 
-/// Returns whether the character belongs to a script in which names are written with or without
-/// blanks: Han, kana, or hangul (syllables and jamo).
+/// Returns whether a character belongs to a script in which people write the same name with or
+/// without blanks: Han, kana, or hangul (syllables and jamo).
 const fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{2fdf}' | '\u{3005}'..='\u{3007}'

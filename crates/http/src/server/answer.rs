@@ -94,7 +94,8 @@ pub(super) struct ProgressLimits {
 }
 
 impl ProgressTracker {
-    /// Waits until the client has read nothing of a pending response for as long as the timeout.
+    /// Waits until a response is pending and the progress timeout has passed since the client last
+    /// read a part of it.
     pub(super) async fn until_stalled(&self, limits: &ProgressLimits) {
         let mut changes = limits.outbound.changes();
         loop {

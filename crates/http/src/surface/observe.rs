@@ -25,8 +25,8 @@ const MEASURE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often measurements are aggregated. Between two aggregations, the measurements of 100,000
 /// requests a second need a few megabytes of memory.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
-/// Upper bounds of the latency histogram, in seconds: from a cached read to a full batch of
-/// records.
+/// Upper bounds of the buckets of the latency histogram, in seconds. They range from the time of a
+/// cached read to the time of a request with a full batch of records.
 const BUCKETS: [f64; 12] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
 ];
