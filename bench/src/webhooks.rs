@@ -76,8 +76,8 @@ const BACKLOG_MEMORY_TARGET: f64 = 150.0;
 /// Number of receivers besides the hanging one, which never responds. The second number is used if
 /// this process may open fewer than `FILES` files.
 const TARGETS: (usize, usize) = (1_000, 200);
-/// A number of open files that is enough for a listener and two connections of each receiver, and
-/// for other purposes.
+/// The minimum limit of open files. It is enough for a listener and two connections of each
+/// receiver, and for all other files of the process.
 const FILES: usize = 4_096;
 /// Number of events that the benchmark causes each second. It causes an event without waiting until
 /// the previous event has been delivered.

@@ -631,7 +631,8 @@ async fn a_list_of_changes_is_ordered_by_change_and_follows_small_pages(app: App
             );
             stamps.push(item["updatedAt"].as_str().unwrap().to_owned());
         }
-        // This record changes after the reader has read it, so a later page contains it again.
+        // The test changes this record after the reader has read it, so a later page contains the
+        // record again.
         if page == 4 {
             let first = seen.keys().next().unwrap().parse().unwrap();
             org.put_record("tag", first, json!({ "name": "third" }))

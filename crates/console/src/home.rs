@@ -79,8 +79,8 @@ struct ConsoleHome<'v> {
     /// Steps without a required setting. Each has its name, its problem, and the path of the step's
     /// page in the console.
     lacking: Vec<(String, &'static str, Option<String>)>,
-    /// A sentence with the number of steps that lack a setting but are not in `lacking`, and the
-    /// address of the list of steps.
+    /// The steps without a required setting that `lacking` does not list: a sentence with their
+    /// number, and the address of the list of steps.
     lacking_more: Option<(String, Option<String>)>,
     /// Titles of steps or manuals that are missing in a language. Each entry has a sentence with
     /// the language and the number of missing titles, and the address of the list of these titles.

@@ -217,7 +217,7 @@ pub(super) enum Settlement {
     /// The subscription was disabled earlier, so this delivery is discarded. An API client can
     /// later send the delivery again, to another subscription to the same event.
     SubscriptionDisabled,
-    /// The subscription becomes disabled for this reason, and the delivery ends with this status.
+    /// The delivery ends with this status, and its subscription becomes disabled for this reason.
     Disabled(DisabledReason, Status),
 }
 

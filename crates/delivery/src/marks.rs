@@ -27,8 +27,8 @@ struct State {
     /// Whether bytes have arrived since the last bytes were sent. Over HTTP/1.1 the arrived bytes
     /// are part of a response. Over HTTP/2 they may come from another stream.
     has_received: AtomicBool,
-    /// Whether the connection uses HTTP/2, where the head of a response arrives completely or not
-    /// at all.
+    /// Whether the connection uses HTTP/2. Bytes that have arrived then do not show that a response
+    /// has begun.
     is_http2: AtomicBool,
 }
 
@@ -38,9 +38,9 @@ impl ConnectionMarks {
         self.0.has_answered.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether an earlier request on this connection was answered, and no byte of the
-    /// response to the last request has arrived. Over HTTP/2, ignores the arrived bytes, because
-    /// they may come from another stream.
+    /// Returns whether a request on this connection was answered before, and no byte of the
+    /// response to the last request has arrived. Over HTTP/2, does not check the second condition,
+    /// because the arrived bytes may belong to another stream.
     pub(super) fn is_reused_and_silent(&self) -> bool {
         let is_set = |mark: &AtomicBool| mark.load(Ordering::Relaxed);
         is_set(&self.0.has_answered) && (is_set(&self.0.is_http2) || !is_set(&self.0.has_received))

@@ -47,8 +47,8 @@ pub struct PageRequest {
 
 /// The time for which a preview is rendered, from the query parameter `at`.
 enum PageMoment<'q> {
-    /// A text that is not a local time. The operation that reads the guest view parses the text,
-    /// and refuses the request if the text is not a timestamp.
+    /// The query parameter as the browser sent it, if it is not a local time. The operation that
+    /// reads the guest view parses it, and refuses the request if it is not a timestamp.
     Sent(&'q str),
     /// A local time at the flat, from the form of a preview.
     Local(DateTime),

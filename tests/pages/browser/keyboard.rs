@@ -65,7 +65,8 @@ async fn fill_in(window: &Window) {
     panic!("no button sends {path}, but {passed:?}");
 }
 
-/// Completes every step from the first page on and submits the pre-check-in.
+/// Opens the first page of a stay, completes every step with the keyboard, and submits the
+/// pre-check-in.
 async fn complete_every_step(window: &Window) {
     let app = App::on_sqlite(&[]).await;
     let casa = Casa::build(&app).await;

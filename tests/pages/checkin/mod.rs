@@ -115,8 +115,9 @@ impl QuestionStep {
             .unwrap()
     }
 
-    /// Builds the answers to the step. `chosen` has the number of each question and the positions
-    /// of the chosen options. `written` has the number of each question and the text of its answer.
+    /// Builds the answers to the step. An entry of `chosen` has the number of a question and the
+    /// positions of the chosen options. An entry of `written` has the number of a question and the
+    /// text of the answer.
     fn answers(&self, chosen: &[(usize, &[usize])], written: &[(usize, &str)]) -> Value {
         let mut answers = json!({});
         for (number, places) in chosen {

@@ -69,7 +69,8 @@ struct Behaviour {
     override_claims: Value,
     /// The response of the userinfo endpoint.
     userinfo: ResponseKind,
-    /// Whether the provider also publishes [`SigningKey::Unknown`].
+    /// Whether the provider publishes the key [`SigningKey::Unknown`] in addition to its other
+    /// keys.
     publishes_all: bool,
     /// The issued authorization code, with the parameters of its authorization request; `None` if
     /// no code waits to be exchanged.

@@ -101,7 +101,7 @@ impl Cookie {
         self.set(service, "", 0)
     }
 
-    /// Returns the headers that delete the cookies over which a value is split.
+    /// Returns the headers that delete all cookies over which the server can split a value.
     pub(super) fn delete_parts(self, service: &Service) -> Vec<HeaderValue> {
         self.set_parts(service, "", 0)
     }

@@ -325,7 +325,7 @@ impl TargetFilter {
 /// The confirmation that the page asks for before it assigns or unassigns all results of a search.
 struct AssignConfirmation {
     text: String,
-    /// The value that the confirming button sends. `yes` is the label of that button.
+    /// The form value of the button that confirms the change. `yes` is the label of that button.
     act: &'static str,
     yes: String,
 }

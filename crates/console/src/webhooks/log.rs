@@ -55,8 +55,8 @@ struct DeliveryLogPage<'v> {
     key: String,
     rows: Vec<DeliveryRow>,
     paging: Paging,
-    /// The time that the member typed. The button sends every delivery again that failed since this
-    /// time.
+    /// The time that the member typed. The button of the form sends those deliveries again that
+    /// have failed since this time.
     since: String,
     messages: Vec<String>,
     is_kept: bool,

@@ -443,10 +443,11 @@ fn platform_caller(service: &Service, operation: &Operation, request: &Head) -> 
     ))
 }
 
-/// Finds the caller of a link's token. A request may ask for the guest's view at another time than
-/// now. Such a view is for the people who configure the guest's view, so the request also needs a
-/// credential of the same organization. A preview link was created by one of these people, so it
-/// needs no additional credential.
+/// Finds the caller of a request whose path contains the token of a guest link or of a preview
+/// link. With a guest link, a request may ask for the guest's view at another time than now. Only
+/// people who configure this view need that, so such a request also needs a credential of the same
+/// organization. A preview link was created by one of these people, so it needs no additional
+/// credential.
 fn link_caller(
     tx: &mut Transaction<'_>,
     app: &App,

@@ -85,8 +85,8 @@ pub fn to_html_with(text: &str, values: &[String], language: Option<&str>) -> Op
     rendered(&markdown, values, language)
 }
 
-/// Renders Markdown as HTML for the author of the text. A tag that guests do not see is shown as
-/// text in a `<mark>` element.
+/// Renders Markdown as HTML for the author of the text. A tag that the page for guests leaves out
+/// is shown as text in a `<mark>` element. Returns `None` if the HTML has no visible content.
 #[must_use]
 pub fn to_marked_html(text: &str) -> Option<String> {
     let (text, _) = tags::with_links_to_videos(&without_marks(text));

@@ -36,8 +36,9 @@ store::statements! {
     /// Marks a step as used: a guest has saved an answer to it.
     USE_STEP = "update precheck_step set is_used = true where organization_id = ?1 and id = ?2
         and is_used = false";
-    /// Selects the steps with an id after `?2`, in the order of ids. After a change of `SUMMARY`,
-    /// the service reads all steps in batches of this order and writes their list items again.
+    /// Selects the steps with an id after `?2`, in the order of ids. After a change of the format
+    /// `SUMMARY`, the service reads all steps with this statement, batch by batch, and writes their
+    /// list items again.
     AFTER = "select id, doc from precheck_step where organization_id = ?1 and id > ?2 order by id
         limit ?3";
     /// Writes the summary of a step: the item that stands for the step in lists.

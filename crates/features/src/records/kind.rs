@@ -320,7 +320,7 @@ impl RecordKind {
         self.declaration().is_stream
     }
 
-    /// Returns the name of the kind in 404 errors.
+    /// Returns the name of the kind, such as `Custom field`, for the message of a 404 error.
     #[must_use]
     pub fn label(self) -> String {
         let words = self.as_ref().replace('_', " ");

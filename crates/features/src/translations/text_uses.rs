@@ -44,7 +44,8 @@ macro_rules! shown {
 }
 
 store::statements! {
-    /// Selects the resources that show texts of a source table.
+    /// Selects the resources that show texts whose source table is `?2`, such as the titles of
+    /// steps.
     THINGS = "select distinct u.thing_id from translation_use u
         join translation t on t.organization_id = u.organization_id and t.id = u.translation_id
         where u.organization_id = ?1 and t.organization_id = ?1 and t.source_table = ?2";

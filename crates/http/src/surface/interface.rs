@@ -281,9 +281,9 @@ fn should_compress_response(response: &Response) -> bool {
         && CompressionPredicate.should_compress(response)
 }
 
-/// Compresses a response while it is sent, in a coding that the client accepts. Responses that are
-/// not compressed skip this function, because the compression layer would allocate the state of
-/// every encoder for them.
+/// Compresses a response while it is sent, in a coding that the client accepts. The server does not
+/// call this function for a response that stays uncompressed, because the compression layer would
+/// allocate the state of every encoder for it.
 async fn compress(accepted_codings: Vec<HeaderValue>, response: Response) -> Response {
     let mut request = http::Request::new(());
     for value in accepted_codings {

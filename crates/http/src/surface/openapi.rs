@@ -292,8 +292,8 @@ fn name_schemas(schema: &mut Value, named: &[Named], used: &mut BTreeSet<String>
     }
 }
 
-/// Returns the subject of an operation: the first segment of its path, or the second if the first
-/// is `organizations`. Parameters such as `{id}` are not segments here.
+/// Returns the subject of an operation: the first segment of its path that is not a parameter such
+/// as `{id}`. If this segment is `organizations`, returns the next such segment, if there is one.
 fn subject(operation: &'static Operation) -> &'static str {
     let mut segments = operation
         .path
