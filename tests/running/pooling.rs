@@ -73,7 +73,7 @@ async fn a_node_behind_a_pooler_serves_reads_writes_and_webhooks() {
             .any(|row| row["id"] == made["id"])
     }));
     assert!(seen.await.into_iter().all(|is_seen| is_seen));
-    // If one write of a shared commit is refused, only that write is rolled back.
+    // The two writes can be in one group commit. Only the refused write is rolled back.
     let (good, bad) = tokio::join!(
         create(1_000),
         api.post("/portal-manuals", json!({ "nickname": "no title" }))

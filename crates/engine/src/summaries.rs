@@ -29,7 +29,7 @@ store::statements! {
     STORE_VERSION = "insert into summary_version (name, version) values (?1, ?2)
         on conflict (name) do update set version = excluded.version
         where summary_version.version < excluded.version";
-    /// Selects the first organization whose id is greater than `?1`.
+    /// Selects the first organization with an id greater than `?1` that is not erased.
     NEXT_ORGANIZATION = "select id from organization where id > ?1 and erased_at is null order by id
         limit 1";
 }

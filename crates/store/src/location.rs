@@ -18,10 +18,11 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads a database URL. In `sqlite:PATH` and `sqlite://PATH`, PATH is relative to the working
-    /// directory unless it begins with a slash. The scheme may have upper-case letters.
+    /// Reads a database URL: `sqlite:PATH`, `sqlite://PATH`, `postgres://…` or `postgresql://…`. PATH
+    /// is relative to the working directory unless it begins with a slash. The scheme may have
+    /// upper-case letters.
     ///
-    /// Returns [`Error::Configuration`] for any other URL.
+    /// Returns [`Error::Configuration`] for a URL in none of these forms.
     pub fn of(url: &str) -> Result<Self> {
         let (scheme, rest) = url.split_once(':').unwrap_or_default();
         match scheme.to_ascii_lowercase().as_str() {

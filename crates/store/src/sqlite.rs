@@ -35,8 +35,8 @@ const BATCH: usize = 256;
 const BATCH_TIME: Duration = Duration::from_millis(5);
 /// Size of the page cache of a connection, in KiB.
 const CACHE_KIB: i64 = 8 * 1_024;
-/// Maximum number of prepared statements of a connection. The program has fewer statements, so each
-/// connection prepares each statement once.
+/// Number of prepared statements that a connection keeps. It is greater than the number of statements
+/// of the program, so that a connection never has to prepare a statement again.
 const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]

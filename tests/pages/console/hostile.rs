@@ -13,7 +13,8 @@ use super::{Form, html, page, plain};
 
 /// A text that tries to close any surrounding tag or attribute and run a script.
 pub const ATTEMPT: &str = "'\"><img src=data:x onerror=alert(1)>";
-/// Addresses with query parameters that the test visits in addition to the plain addresses.
+/// Addresses with query parameters that the test visits, in addition to the addresses of all pages
+/// without a query.
 pub const QUERIES: [&str; 9] = [
     "/console/search?query=%3Cimg+src%3Ddata",
     "/console/manuals?search=%3Cimg",

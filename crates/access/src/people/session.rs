@@ -68,8 +68,8 @@ const SWEEP_BATCH: u32 = 500;
 /// another purpose is not accepted in a form.
 const FORM: &str = "form";
 
-/// Limits the concurrent writes of the last use of sessions. If the limit is reached, the server
-/// does not record the use. The next request of the session tries again.
+/// Limits how many requests can write the time of a session's last use simultaneously. A request
+/// above the limit does not write the time. The next request of its session tries again.
 static USE_WRITES: Semaphore = Semaphore::const_new(16);
 
 /// The member who is signed in, with their current data.

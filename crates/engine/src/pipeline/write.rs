@@ -121,7 +121,8 @@ impl Write {
         Ok(Some(recorded))
     }
 
-    /// Runs an operation within its organization.
+    /// Locks the organization, checks the precondition of the request, runs the operation, and
+    /// records its response if the request has an idempotency key.
     fn in_organization(
         mut self,
         tx: &mut Transaction<'_>,

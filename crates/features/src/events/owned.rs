@@ -9,7 +9,8 @@ use store::Row;
 use uuid::Uuid;
 
 store::statements! {
-    /// Selects a subscription of a credential, by id.
+    /// Selects the subscription with the id `?2` if the credential `?3` created it and it is not
+    /// deleted.
     ONE = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason,
         last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and id = ?2 and credential = ?3

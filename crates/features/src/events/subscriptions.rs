@@ -50,7 +50,7 @@ const GRACE_SECONDS: u32 = 86_400;
 const WORKFLOW_STEP: [&str; 2] = ["filters", "workflowStep"];
 
 store::statements! {
-    /// Selects the subscriptions of a credential.
+    /// Selects the subscriptions of a credential that are not deleted, the oldest first.
     LIST = "select id, event, target_url, consecutive_failures, disabled_at, disabled_reason,
         last_delivered_at, created_at, doc
         from webhook_subscription where organization_id = ?1 and credential = ?2

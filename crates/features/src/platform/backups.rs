@@ -25,7 +25,7 @@ pub const GET_LAST_BACKUP: OperationName<LastBackup> = OperationName::new("getLa
 /// database file.
 const NOTE_SUFFIX: &str = ".backup.json";
 
-/// The path of the JSON file with the times of a database's backups.
+/// The path of the JSON file with the times of a database's last backup and last failed backup.
 #[derive(Debug, Clone)]
 pub struct BackupStatusFile(PathBuf);
 

@@ -312,7 +312,7 @@ fn write(
     context.execute_deferred(&TOUCH, values![id, now])
 }
 
-/// Deletes a text in one language.
+/// Deletes the version of a text in one language, and updates the time of the text's last change.
 fn delete_entry(context: &mut Context<'_, '_>, id: Uuid, language: &str) -> Result<()> {
     let now = context.now();
     context.execute_deferred(&DELETE_ENTRY, values![id, language])?;

@@ -97,7 +97,7 @@ impl Pool {
     }
 
     /// Removes the connection that was used last from the pool, and returns it. If that connection
-    /// is too old, closes it and tries the next one.
+    /// is too old or has been idle for too long, closes it and tries the next one.
     fn take_idle(&self) -> Option<Connection> {
         loop {
             let connection = self.idle().connections.pop_back()?;
