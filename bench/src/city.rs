@@ -230,7 +230,7 @@ impl Page {
         &self.path
     }
 
-    /// Measures how long the request takes. See [`Client::latencies`].
+    /// Measures the response times of this GET request repeatedly, as [`Client::latencies`] does.
     pub async fn latencies(
         &self,
         client: &Client,

@@ -122,8 +122,8 @@ impl StatelessBenchSuite for Rows {
     async fn bench(&mut self, _iteration: &IterInfo) -> anyhow::Result<IterReport> {
         let key = self.keys.next();
         let (scattered, number) = key.as_u64_pair();
-        // The ids of the portals and of their rows increase, like those that the service creates.
-        // The idempotency keys (`key`) are in random order.
+        // The ids of portals (`portal`) and of audit entries (`row`) increase, like those that the
+        // service creates. The idempotency keys (`key`) are in random order.
         let (portal, row) = (
             Uuid::from_u64_pair(number, scattered),
             Uuid::from_u64_pair(number, !scattered),

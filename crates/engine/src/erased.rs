@@ -34,9 +34,8 @@ store::statements! {
     REVOKED_KEYS = crate::some_of!("revoked_key", "organization_id, token_hash");
     /// Deletes a batch of an organization's API keys.
     API_KEYS = crate::some_of!("api_key", "organization_id, created_at, id");
-    /// Deletes a batch of an organization's audit entries.
+    /// Removes a batch of an organization's audit entries.
     AUDIT_LOG = crate::some_of!("audit_log", "organization_id, id");
-    /// Deletes a batch of an organization's idempotency keys, with the responses that were recorded
-    /// for them.
+    /// Removes a batch of an organization's idempotency keys, with their recorded responses.
     IDEMPOTENCY_RECORDS = crate::some_of!("idempotency_record", "organization_id, credential, key");
 }

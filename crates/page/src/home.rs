@@ -93,7 +93,7 @@ struct PageHead<'v> {
     pass_icon: String,
 }
 
-/// The pre-check-in section, which asks the guest to complete the steps.
+/// The section of the entry page that asks the guest to complete the steps of the pre-check-in.
 struct PrecheckinPrompt<'v> {
     is_folded: bool,
     is_open: bool,

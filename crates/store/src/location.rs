@@ -18,8 +18,8 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads a database URL: `sqlite:PATH`, `sqlite://PATH`, `postgres://…` or `postgresql://…`. PATH
-    /// is relative to the working directory unless it begins with a slash. The scheme may have
+    /// Reads a database URL: `sqlite:PATH`, `sqlite://PATH`, `postgres://…` or `postgresql://…`.
+    /// PATH is relative to the working directory unless it begins with a slash. The scheme may have
     /// upper-case letters.
     ///
     /// Returns [`Error::Configuration`] for a URL in none of these forms.

@@ -22,8 +22,8 @@ const TURN: Duration = Duration::from_micros(100);
 /// (`QueueState::now`). Without this limit, a share with very slow work would wait so long for its
 /// next turn that its waiting work would time out.
 const DEBT: Duration = Duration::from_millis(50);
-/// When the queue stores this many shares, it removes those that are idle and have used little time
-/// lately.
+/// Minimum number of stored shares at which the queue removes the shares that have no item waiting
+/// or running, and have used little time lately.
 const REMEMBERED: usize = 1_024;
 
 /// Items of work that wait for a group of threads. The items of one share start in the order in

@@ -23,9 +23,10 @@ use crate::value::{BorrowedColumns, BorrowedRow, Columns, Row, Value};
 use crate::work_count::WorkCount;
 use crate::{Handle, Load, Share, Transaction, VERSION_LENGTH, Version, WAIT_LIMIT};
 
-/// The number of pages (16 MiB) in the write-ahead log at which SQLite copies them to the database
-/// file. Writers wait for this checkpoint, which costs two more fsyncs. With SQLite's default of
-/// 1,000 pages, a busy writer would make a checkpoint at every other commit.
+/// When the write-ahead log has this many pages (16 MiB), SQLite copies them to the database file.
+/// This checkpoint costs two more fsyncs, and writers wait for it. With SQLite's default of 1,000
+/// pages, a busy writer would do a checkpoint at every other commit and copy the same pages each
+/// time.
 const CHECKPOINT_PAGES: u32 = 4_000;
 /// Maximum number of operations in one batch, including failed ones. With a larger batch, the first
 /// operations of a batch would wait longer for their results, and few more fsyncs would be saved.
@@ -35,8 +36,8 @@ const BATCH: usize = 256;
 const BATCH_TIME: Duration = Duration::from_millis(5);
 /// Size of the page cache of a connection, in KiB.
 const CACHE_KIB: i64 = 8 * 1_024;
-/// Number of prepared statements that a connection keeps. It is greater than the number of statements
-/// of the program, so that a connection never has to prepare a statement again.
+/// Number of prepared statements that a connection keeps. It is greater than the number of
+/// statements of the program, so that a connection never has to prepare a statement again.
 const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]

@@ -161,7 +161,8 @@ fn long_stay(_: i16) -> Value {
     json!([{ "ruleCategory": "length_of_stay", "lengthOfStayFromDays": 14 }])
 }
 
-/// Returns the rules for guests who booked directly with the organization.
+/// Returns visibility rules that show a manual only to guests who booked directly with the
+/// organization.
 fn booked_with_us(_: i16) -> Value {
     json!([
         {

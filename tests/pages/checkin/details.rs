@@ -21,7 +21,8 @@ fn nameless(guests: &Value) -> Value {
     guests
 }
 
-/// Sets the number of guests of the reservation.
+/// Writes the reservation of the house again with these numbers of adults and children. All other
+/// fields get their default values.
 async fn party(house: &House<'_>, adults: Value, children: Value) {
     let data = with(
         reservation(Some(house.flat)),

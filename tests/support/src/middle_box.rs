@@ -70,14 +70,15 @@ impl MiddleBox {
         }
     }
 
-    /// Drops all later bytes, of the connections that are open now and of connections that open
-    /// afterwards, until [`Self::open`] is called.
+    /// Drops all later bytes of the connections that are open now, and all bytes of connections
+    /// that open before [`Self::open`] is called.
     pub fn close(&self) {
         self.settings.is_closed.store(true, Ordering::SeqCst);
         self.drop_open_connections();
     }
 
-    /// Ends the effect of [`Self::close`] for new connections: their bytes are forwarded again.
+    /// Forwards the bytes of connections that open from now on. Connections whose bytes are dropped
+    /// stay so.
     pub fn open(&self) {
         self.settings.is_closed.store(false, Ordering::SeqCst);
     }

@@ -661,9 +661,9 @@ async fn search_rows(
 /// Maximum number of rows in one response of the list operation.
 const MOST_ROWS: usize = 500;
 
-/// Handles the form. The buttons for searching and paging save nothing, nor does the button that
-/// ticks all rows. The save button saves the ticks. The button for all results saves the ticks, and
-/// also assigns or unassigns all results.
+/// Handles the form. The buttons for searching, for paging and for ticking all rows save nothing.
+/// The save button saves the ticks. The button for all results saves the ticks, and also assigns or
+/// unassigns all results.
 fn save(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let (_, _, target) = requested(request)?;

@@ -3,10 +3,10 @@
 use engine::some_of;
 
 store::statements! {
-    /// Deletes the timers that fire `device.reconnected`.
+    /// Deletes a batch of the timers that fire `device.reconnected`.
     DEVICE_TIMERS = some_of!("device_timer", "organization_id, device_id");
-    /// Deletes the stored ids of the reviews that have ever arrived for the organization, even of
-    /// reviews that were deleted since.
+    /// Deletes a batch of the stored ids of the reviews that have ever arrived for the
+    /// organization, even of reviews that were deleted since.
     ARRIVALS = some_of!("review_arrival", "organization_id, review_id");
     /// Deletes a batch of an organization's webhook deliveries.
     DELIVERIES = some_of!("webhook_delivery", "organization_id, subscription_id, created_at, id");

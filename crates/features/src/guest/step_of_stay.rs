@@ -113,8 +113,8 @@ impl StepOfStay {
         )
     }
 
-    /// Returns whether the saved answers contain a choice of the guest: the deposit, a waiver, or
-    /// neither.
+    /// Returns whether the saved answers contain a choice: the guest pays the deposit, takes a
+    /// waiver, or takes neither of them.
     pub(super) fn has_chosen_deposit(&self) -> bool {
         self.answers()
             .is_some_and(|answers| precheck::deposit_choice(answers).is_some())

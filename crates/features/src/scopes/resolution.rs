@@ -17,7 +17,8 @@ pub struct Placement {
     pub tags: Vec<Uuid>,
 }
 
-/// The assignments of portals to properties, groups and tags, and the default portal.
+/// The assignments of portals to properties, groups and tags, and the default portal. The portal of
+/// a group or tag has a number (from `added`) that gives the order in which the portals were added.
 #[derive(Debug, Clone, Default)]
 pub struct Assignments {
     direct: HashMap<Uuid, Uuid>,

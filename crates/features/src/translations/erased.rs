@@ -5,11 +5,12 @@ use engine::some_of;
 store::statements! {
     /// Deletes a batch of an organization's translation jobs.
     TRANSLATION_JOBS = some_of!("translation_job", "organization_id, translation_id, language");
-    /// Deletes the links from resources to texts.
+    /// Deletes a batch of the links from an organization's resources to texts.
     TEXT_USES = some_of!("translation_use", "organization_id, translation_id, thing_id, field");
     /// Deletes a batch of an organization's texts, each of which is the version of a translation in
     /// one language.
     ENTRIES = some_of!("translation_entry", "organization_id, translation_id, language");
-    /// Deletes translations, which are texts with versions in several languages.
+    /// Deletes a batch of an organization's translations. A translation is a text with versions in
+    /// several languages.
     TRANSLATIONS = some_of!("translation", "organization_id, id");
 }

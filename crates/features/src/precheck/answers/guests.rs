@@ -230,11 +230,10 @@ fn apply_changes(
     guests.into_iter().flatten().chain(new).collect()
 }
 
-/// Returns the guests after the request has sent a complete list of them. An item of the list
-/// updates the saved guest of the same first and last name. Suppose that no saved guest has these
-/// names and that both lists have the same length. The item then updates the saved guest at the
-/// same index, unless both the first and the last name differ. A missing name does not differ from
-/// any name. Every other item is a new guest.
+/// Returns the guests after a request that contains a complete list of guests. Each item of the
+/// list updates the saved guest with the same first and last name. If no saved guest has these
+/// names, but both lists have the same length, the item updates the saved guest at the same index,
+/// unless both names differ ([`has_other_names`]). Every other item is a new guest.
 fn replace_list(before: &[Value], items: Vec<Value>, merging: &mut MergeContext<'_>) -> Vec<Value> {
     let mut matched = vec![false; before.len()];
     let mut saved_indexes = vec![None; items.len()];
