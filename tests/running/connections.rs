@@ -506,7 +506,7 @@ async fn concurrent_long_answers_stay_within_the_outbound_buffer() {
     let (mut send, _connection) = http2(&app, 1_000).await;
     let mut answers = Vec::new();
     for number in 0..16 {
-        // Each request has another query string, so no response comes from the cache.
+        // Each request has a different query string, so no response comes from the cache.
         let uri = format!("http://x{LONG_LIST}?n={number}");
         let request = Request::get(uri)
             .header("authorization", format!("Bearer {greedy}"))

@@ -135,7 +135,8 @@ async fn an_internal_error_of_the_server_can_be_retried() {
         return;
     };
     if app.server.service.store.is_sharded() {
-        // The test needs a trigger, and distributed tables cannot have triggers.
+        // The test needs a trigger. On a sharded database, Citus distributes the tables, and
+        // distributed tables cannot have triggers.
         return;
     }
     let api = app.org().await.key().await;

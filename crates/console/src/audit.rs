@@ -216,12 +216,12 @@ fn spec(request: &ConsoleRequest, operation: &str, field: &str) -> Option<FieldS
     .cloned()
 }
 
-/// The names of all objects that the log entries refer to, by the id of the object.
+/// The names of the objects that the shown log entries refer to, by the id of the object.
 struct AuditNames(HashMap<String, String>);
 
 impl AuditNames {
-    /// Reads the names of all objects that the entries refer to. Calls each list operation once,
-    /// and reads all texts with one call.
+    /// Reads the names of the objects that the first `MAX_FIELDS` changes of each entry refer to.
+    /// Calls each list operation once, and reads all texts with one call.
     async fn of(request: &ConsoleRequest, entries: &[AuditEntry]) -> Self {
         let (mut lists, mut linked) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {

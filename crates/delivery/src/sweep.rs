@@ -77,7 +77,7 @@ store::statements! {
     LEASED_LONG = "select organization_id, id from webhook_delivery where leased_until is not null
         and leased_until > ?1
         order by leased_until desc limit ?2";
-    /// Ends the leases of the deliveries that `LEASED_LONG` returned.
+    /// Ends the leases of a batch of deliveries, if these leases would end after `?3`.
     END_LEASES = engine::some_late!("webhook_delivery", "id", "id", "leased_until", "null");
     /// Selects deliveries with ids between `?1` and `?2`. Ids sort by creation time, so a range of
     /// ids is a range of creation times.

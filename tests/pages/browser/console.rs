@@ -46,8 +46,8 @@ async fn with_test_data(window: &Window, test: impl AsyncFnOnce(&App, &Things<'_
         .chain(flags.iter().map(String::as_str))
         .collect();
     let app = App::on_sqlite(&flags).await;
-    // The fake photo provider's response links to images on this server, which the browser may
-    // load.
+    // In the response of the fake photo provider, the links to images lead to this server, because
+    // the browser cannot load images from `i.example`.
     let shown = crate::covers::page().to_string().replace(
         "https://i.example/a/small",
         &format!("{}/favicon.ico", app.base),

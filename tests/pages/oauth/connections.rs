@@ -197,8 +197,8 @@ async fn organizations_that_connect_an_app_at_once_do_not_block_each_other(app: 
         let answers = tokio::join!(connect(&scene.org), connect(&other));
         let mut working = 0;
         for answer in [answers.0, answers.1] {
-            // If the request of the other organization changes the app at the same moment, the
-            // service answers 503, and the platform has to send the refused request again.
+            // If both requests change the connection simultaneously, the service may answer one of
+            // them with 503. The platform then has to send that request again.
             assert!(
                 [201, 503].contains(&answer.status),
                 "round {round}: {}",

@@ -77,8 +77,8 @@ impl MiddleBox {
         self.drop_open_connections();
     }
 
-    /// Forwards the bytes of connections that open from now on. Connections whose bytes are dropped
-    /// stay so.
+    /// Forwards the bytes of connections that open from now on. The proxy keeps dropping the bytes
+    /// of connections that it began to drop before.
     pub fn open(&self) {
         self.settings.is_closed.store(false, Ordering::SeqCst);
     }

@@ -179,7 +179,8 @@ pub async fn ids(stage: &mut Stage) -> anyhow::Result<String> {
         for id in &ids {
             is_readable |= victim.key.get(&path_with_id(path, id)).await?.status == 200;
         }
-        // The path of a manual is exempt, because the victim has not created its first manual yet.
+        // This check makes an exception for the path of a manual, because the victim has not
+        // created its first manual yet.
         ensure!(
             is_readable || path == "/portal-manuals/{id}",
             "no object can be read at {path}"

@@ -245,7 +245,7 @@ pub fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(page(request, None))
 }
 
-/// Sets the icon or the photo that the member chose as the cover.
+/// Handles the choice of a cover: makes the chosen icon or photo the cover of the manual.
 pub fn choose(request: &ConsoleRequest) -> ScreenResponse<'_> {
     Box::pin(async move {
         let id = request.path_id("id")?;

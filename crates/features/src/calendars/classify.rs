@@ -265,26 +265,26 @@ mod tests {
             https://www.airbnb.com/hosting/reservations/details/HMABCDEFGH\nPhone Number (Last 4 \
             Digits): 1234";
         for (summary, description, expected) in [
-            // Texts of Airbnb.
+            // Texts of events in calendars of Airbnb.
             ("Reserved", details, booked("")),
             ("Airbnb (Not available)", "", EventMeaning::Closure),
             ("Not available", details, booked("")),
-            // Texts of Booking.com.
+            // Texts of events in calendars of Booking.com.
             ("CLOSED - Not available", "", EventMeaning::Unclear),
             (
                 "CLOSED - Not available",
                 "Guest name: Ada Lovelace",
                 booked("Ada Lovelace"),
             ),
-            // Texts of Vrbo.
+            // Texts of events in calendars of Vrbo.
             ("Reserved - Ada", "", booked("Ada")),
             ("Blocked", "", EventMeaning::Closure),
             ("Unavailable", "", EventMeaning::Closure),
-            // Texts of the channel manager Smoobu.
+            // Texts of events in calendars of the channel manager Smoobu.
             ("Ada Lovelace", "", booked("Ada Lovelace")),
             ("Blocked channel", "", EventMeaning::Closure),
             ("Booking: José García", "", booked("José García")),
-            // Texts of Google Calendar.
+            // Texts of events in calendars of Google Calendar.
             ("Busy", "", EventMeaning::Unclear),
             ("", "", EventMeaning::Unclear),
             ("family visit", "", EventMeaning::Unclear),

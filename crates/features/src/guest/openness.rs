@@ -122,8 +122,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the decision whether a step is open with a second implementation of the rules
-        /// (rules: submissions#open-steps).
+        /// Decides with two implementations of the rules whether a step is open, and compares the
+        /// two decisions (rules: submissions#open-steps).
         #[test]
         fn open_steps_agree_with_the_sentences(
             status in prop::option::of(prop::sample::select(PrecheckinStatus::VARIANTS)),
