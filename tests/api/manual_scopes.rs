@@ -634,8 +634,8 @@ async fn a_manual_is_read_by_its_id(app: App) {
             row(&api, manual).await,
             "the row of the list: {nickname}"
         );
-        // The caller can read a manual by its id exactly if the list of manuals shows it to this
-        // caller.
+        // The caller can read a manual by its id if the list of manuals shows it to this caller,
+        // and gets 404 otherwise.
         let is_listed = [
             "a_own",
             "b_group",

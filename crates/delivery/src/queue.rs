@@ -42,10 +42,11 @@ store::statements! {
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
     /// Selects the organizations whose due time is `?1` or earlier, the earliest first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
-    /// Locks the row of an organization, so that no other transaction updates it. Returns no row if
-    /// another transaction has locked the row.
+    /// Selects the due time in an organization's row, and locks the row. Returns no row if another
+    /// transaction has locked it.
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
-    /// The earliest due time or end of a lease among an organization's deliveries.
+    /// Selects the earliest time at which a delivery of an organization becomes due or its lease
+    /// ends. Due times of deliveries to deleted subscriptions do not count.
     FIRST = "select min(first) from
         (select (select min(d.next_attempt_at) from webhook_delivery d where d.organization_id = ?1
         and d.subscription_id = s.id
@@ -57,7 +58,8 @@ store::statements! {
     POSTPONE = "update webhook_due set due_at = ?2 where organization_id = ?1";
     /// Removes the row of an organization that has no pending delivery.
     REMOVE = "delete from webhook_due where organization_id = ?1";
-    /// Adds a row for every organization that has a pending delivery.
+    /// Adds a row for every organization that has a pending delivery to a subscription that is not
+    /// deleted. Does not change rows that exist.
     FILL = "insert into webhook_due (organization_id, due_at) select s.organization_id, ?1
         from webhook_subscription s
         where s.deleted_at is null and exists

@@ -78,12 +78,12 @@ pub struct ObjectWriter {
     writer: Option<BufWriter>,
 }
 
-/// Reads a stored object: its size, and its content in pieces.
+/// An object that is being read: its size and the stream of its content.
 pub struct ObjectReader {
-    /// The size of the object, in bytes.
+    /// The size of the object in bytes.
     pub size: u64,
-    /// The content of the object. Each piece is read from the storage only when the reader asks for
-    /// it.
+    /// The content of the object, in pieces. Polling the stream reads the next piece from the
+    /// storage.
     pub stream: BoxStream<'static, Result<Bytes>>,
 }
 

@@ -33,8 +33,8 @@ const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 const MAX_DELAY: SignedDuration = SignedDuration::from_secs(240);
 
 store::statements! {
-    /// Selects the stays whose passes are on a phone, in all organizations, with the revisions of
-    /// the organizations.
+    /// Selects the stays whose passes are on a phone, in all organizations that are not erased,
+    /// with the revisions of the organizations.
     REGISTERED = "select distinct r.organization_id, r.reservation_id, l.token, o.revision,
         o.stream_revision from pass_registration r
         join guest_link l on l.organization_id = r.organization_id
