@@ -78,9 +78,9 @@ pub struct ObjectWriter {
     writer: Option<BufWriter>,
 }
 
-/// An object that is being read: its size and the stream of its content.
+/// A stored object that is being read: its size and its content.
 pub struct ObjectReader {
-    /// The size of the object in bytes.
+    /// Size of the object in bytes.
     pub size: u64,
     /// The content of the object, in pieces. Polling the stream reads the next piece from the
     /// storage.

@@ -54,7 +54,7 @@ pub struct Text {
 /// The value of a message, with its placeholders in braces.
 #[derive(Debug)]
 pub enum Template {
-    /// A single template. It does not depend on a number.
+    /// A single template, for a message whose text does not depend on a number.
     Plain(String),
     /// Several templates for a message with the number `variable`, each with its form: an exact
     /// number or a plural category. Exact numbers come first, and `other` is last. A number gets
