@@ -174,7 +174,7 @@ pub struct OpenapiFlags {
     pub public_url: PublicUrlFlags,
 }
 
-/// An interface that has a document.
+/// An interface for which the service has an OpenAPI document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Interface {
     /// `/api/v1`, for integrators.

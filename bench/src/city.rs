@@ -216,8 +216,8 @@ impl Page {
         })
     }
 
-    /// Makes a request with the same path again. Returns a new `Page` with the number of items and
-    /// the length of the new response.
+    /// Sends the request for this page again. Returns a new `Page` with the number of items and the
+    /// length of the new response.
     pub async fn again(
         &self,
         client: &Client,

@@ -21,8 +21,8 @@ use test_support::{ApiResponse, App};
 const SOON: Duration = Duration::from_secs(10);
 /// Time limit that most tests set for idle clients and for clients that do not read.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
-/// A longer time limit, for tests that make other requests while the limit runs. The responses to
-/// those requests must arrive before the limit ends.
+/// A longer timeout, for tests that make other requests before an idle connection times out. The
+/// responses to those requests must arrive before the timeout.
 const LONG_IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";

@@ -450,8 +450,9 @@ fn owner(table: &str) -> &'static str {
     }
 }
 
-/// Returns the tables of a query whose organization column must equal `?1` ("bound" tables), each
-/// by its name in the query. Includes the bound tables of the queries around it.
+/// Returns the "bound" tables of a query, each by its name in the query. In every row that the
+/// query reads from a bound table, the column with the organization's id equals `?1`. The result
+/// includes the bound tables of the surrounding queries.
 fn bound(blocks: &[Block], index: usize) -> BTreeSet<String> {
     let block = &blocks[index];
     let mut bound = block

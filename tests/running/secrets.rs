@@ -54,7 +54,7 @@ impl WorkingDirectory {
         output_of(&mut self.command(arguments, environment))
     }
 
-    /// Returns the error message of the server, which must refuse to start.
+    /// Starts a server that must refuse to start. Returns its error output.
     #[track_caller]
     fn refusal(&self, environment: &[(&str, &Path)]) -> String {
         let output = self.run(&["serve", "--listen", "127.0.0.1:0"], environment);

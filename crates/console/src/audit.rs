@@ -521,7 +521,8 @@ struct AuditPage<'v> {
     about: &'static str,
     /// Whether the page shows only the entries about one target, such as one step or one member.
     is_of_one: bool,
-    /// The path of the page that shows the whole log. `None` if this page shows the whole log.
+    /// The path of the page that shows the entries about all targets. `None` if this page shows
+    /// them.
     all: Option<String>,
     lines: Vec<AuditLine>,
     is_behind: bool,

@@ -94,8 +94,8 @@ pub static BRANDING: Resource = Resource {
 
 /// Minimum contrast ratio of readable text (WCAG 1.4.3).
 const READABLE: f64 = 4.5;
-/// The two text colours that the guest page can use on a coloured background. The page uses the
-/// colour with the higher contrast.
+/// White and a near-black, separated by a space. The guest page writes text on a coloured
+/// background in the one of them that has the higher contrast.
 const BLACK_OR_WHITE: &str = "#ffffff #050505";
 
 /// A text colour and a background colour that the guest page shows together.

@@ -125,9 +125,9 @@ pub struct TextInLanguage {
 }
 
 impl TextWithVersions {
-    /// Reads the first `MOST_TEXTS` of these texts in the languages of the organization. Each text
-    /// has the label of the field that refers to it. Returns an empty list if the texts cannot be
-    /// read.
+    /// Reads the first `MOST_TEXTS` of `texts`, each in all languages of the organization. `texts`
+    /// has the id of each text, and the label of the field that refers to the text. Returns an
+    /// empty list if the texts cannot be read.
     pub async fn all(request: &ConsoleRequest, texts: &[(String, Uuid)]) -> Vec<Self> {
         let texts = &texts[..texts.len().min(MOST_TEXTS)];
         if texts.is_empty() {

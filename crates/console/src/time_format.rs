@@ -58,7 +58,8 @@ pub fn day(request: &ConsoleRequest, day: &str) -> String {
         .map_or_else(|_| day.to_owned(), |day| date(request, day))
 }
 
-/// Formats a range of dates in words, without their years.
+/// Formats a range of dates in words, without their years. If `from` or `until` is not a date,
+/// returns both texts unchanged, with a dash between them.
 pub fn days_of_any_year(request: &ConsoleRequest, from: &str, until: &str) -> String {
     match (from.parse::<Date>(), until.parse::<Date>()) {
         (Ok(first), Ok(last)) => request.dates().days_of_any_year(first, last),

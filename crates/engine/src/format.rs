@@ -361,8 +361,8 @@ pub fn language(text: &str) -> Option<String> {
     (!tag.id.language.is_unknown()).then(|| tag.to_string())
 }
 
-/// Returns a phone number in international form. `country` applies if the number has no country
-/// prefix.
+/// Returns a phone number in international form; `None` if the number is not valid. A number
+/// without a country prefix is read as a number of `country`.
 #[must_use]
 pub fn phone(text: &str, country: &str) -> Option<String> {
     let text = &typed::normalize_input(text);

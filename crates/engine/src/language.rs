@@ -18,8 +18,8 @@ use crate::format::{self, ENGLISH};
 
 /// Maximum number of tags that are read from an `Accept-Language` header.
 const MAX_TAGS: usize = 16;
-/// Maximum number of parents of a tag. Each parent lacks a variant, the region or the script of the
-/// tag before it.
+/// Maximum number of parents of a language tag. The parents are made one after another: each is the
+/// previous tag without a variant, without the region or without the script.
 const MAX_PARENTS: usize = 8;
 
 static CANONICALIZER: LocaleCanonicalizer = LocaleCanonicalizer::new_extended();

@@ -210,8 +210,9 @@ fn deposit<'v>(
         .collect()
 }
 
-/// Returns the options of a damage deposit: pay the deposit, buy a waiver, or neither. Each option
-/// has its form value, its label, and notes on its consequences.
+/// Returns the choices that the step offers for a damage deposit: to pay the deposit, to buy a
+/// waiver, or neither. Each has its form value, its label, and notes on its consequences. The list
+/// is empty if the step has no deposit.
 #[must_use]
 pub fn offered(step: &StepView, page_stay: &PageStay) -> Vec<(String, String, Vec<String>)> {
     let Some(deposit) = &step.deposit else {

@@ -43,8 +43,8 @@ impl FlatPosition {
         }
     }
 
-    /// Returns the flat's position as the text of a map search: the coordinates if known, otherwise
-    /// the address.
+    /// Returns the text with which a map service finds the flat: the flat's coordinates if they are
+    /// known, otherwise its address.
     fn query(&self) -> String {
         self.coordinates.map_or_else(
             || self.address.clone(),

@@ -111,8 +111,8 @@ pub struct ContactLink {
     pub is_external: bool,
 }
 
-/// The language of a text that the organization wrote. `None` means the language in which the guest
-/// requested the page.
+/// The language of a text that the host wrote. `None` means that the text is in the requested
+/// language of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextLanguage<'l>(pub Option<&'l str>);
 

@@ -195,10 +195,10 @@ impl PageStay {
         precheckin.is_enabled && is_asked && !self.is_preview
     }
 
-    /// Returns the next step that the guest can save and must still complete. The search starts
-    /// after the step `behind`, continues from the last step to the first, and ends before
-    /// `behind`. If `behind` is `None`, the search covers all steps in order. Steps for which only
-    /// another system must act are skipped.
+    /// Returns the next step that the guest can save and must still complete. The search begins
+    /// after the step `behind`. After the last step, it continues with the first step, up to the
+    /// step before `behind`. If `behind` is `None`, the search covers all steps in order. Steps for
+    /// which only another system must act are skipped.
     #[must_use]
     pub fn next(&self, behind: Option<Uuid>) -> Option<&StepView> {
         let place = behind

@@ -164,9 +164,10 @@ pub(crate) fn run<T: Send + 'static, E: WorkError>(
 /// The channel for the result of work.
 pub(crate) type JobAnswer<T, E> = oneshot::Sender<Result<Result<T, E>, Panic>>;
 
-/// Waits for the result of work. Gives up [`WAIT_LIMIT`] after `requested_at` if the work has not
-/// begun, and `limit` after `requested_at` in any case. The result of a write that has begun is
-/// then unknown, because its commit may be under way.
+/// Waits for the result of work. If the work has not begun [`WAIT_LIMIT`] after `requested_at`,
+/// cancels it and returns a timeout. If the work has begun, waits until `limit` after
+/// `requested_at`. The result of a write that has begun is unknown after a timeout, because its
+/// commit may be under way.
 pub(crate) async fn answer<T, E: WorkError>(
     requested_at: Instant,
     limit: Duration,

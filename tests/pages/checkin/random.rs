@@ -342,10 +342,10 @@ impl<'h> World<'h> {
         }
     }
 
-    /// Checks that the answers of the guest's view are those that this test saved, that the guest's
-    /// view and the staff's view name the same open steps, and that the guest can save every open
-    /// or incomplete step. Also checks the entry page, and the number of submissions among the
-    /// guest's changes.
+    /// Checks the state after an action. The guest's view has the answers that this test saved, and
+    /// names the same open steps as the staff's view. The guest can save every open or incomplete
+    /// step. The entry page says that nothing is left to do only if no step is open. The platform
+    /// has one notice for each submission.
     async fn check(&self) {
         let view = self.view().await;
         let read = self

@@ -129,8 +129,8 @@ async fn changes_are_shown_on_the_page_at_once(app: App) {
         .put_record("reservation", house.stay, unspoken.clone())
         .await;
     shows(&speaking("es").await, &["lang=\"fr\""]);
-    // The page also changes without a write: it shows when it was read, to the minute, and on the
-    // day of arrival it begins with another sentence.
+    // The page also changes without a write. It contains the current time, which changes after a
+    // minute. On the day of arrival, it says that the guest arrives today.
     let before = browser.open("?language=en").await;
     app.clock.advance(Duration::from_secs(60));
     assert_ne!(

@@ -263,7 +263,8 @@ async fn register(server: SocketAddr, source: Ipv4Addr) -> anyhow::Result<u16> {
     Ok(text.split(' ').nth(1).context("no status")?.parse()?)
 }
 
-/// Opens more silent connections than the server may have open files.
+/// Opens [`SILENT_CONNECTIONS`] silent connections to a server that may have only [`FEW_FILES`]
+/// open files, which is fewer.
 pub async fn few_files(stage: &mut Stage) -> anyhow::Result<String> {
     let description = open_silent(stage, SILENT_CONNECTIONS).await?;
     Ok(format!("{description}, {} open files", grouped(FEW_FILES)))

@@ -85,12 +85,10 @@ pub(super) fn is_local(uri: &str) -> bool {
     Url::parse(uri).is_ok_and(|url| url.scheme() != "https")
 }
 
-/// Returns a redirect address in the form that the directive `form-action` of a content security
-/// policy needs (CSP 3, section 2.3.1). Browsers check every redirect after a form against the
-/// policy.
-///
-/// A policy cannot contain an IPv6 address. For an IPv6 address, the result allows every host at
-/// the same port.
+/// Returns a redirect address as a source for the directive `form-action` of a content security
+/// policy (CSP 3, section 2.3.1). Browsers compare every redirect after a form with the policy. A
+/// policy cannot contain an IPv6 address, so for an IPv6 address the source allows every host at
+/// the same port. Returns an empty text if `uri` is not a URL.
 pub(super) fn source(uri: &str) -> String {
     let Ok(url) = Url::parse(uri) else {
         return String::new();

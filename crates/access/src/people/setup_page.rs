@@ -162,7 +162,8 @@ fn describe(texts: &SignInSetupWords, wrong: InvalidField) -> &'static str {
     }
 }
 
-/// Returns the languages of the guest's page, English first.
+/// Returns the languages of the guest's page, English first. Each has its tag, its name in the
+/// language itself, and whether it is chosen. English is always chosen.
 fn languages(chosen: &[String]) -> Vec<(&'static str, &'static str, bool)> {
     let is_chosen = |tag: &str| tag == ENGLISH || chosen.iter().any(|choice| choice == tag);
     let mut languages: Vec<_> = words::LANGUAGES

@@ -373,7 +373,7 @@ pub(super) fn etag(answer: &AnswerText) -> HeaderValue {
     tag(&[&answer.data, pagination.as_deref().unwrap_or_default()])
 }
 
-/// Returns an `ETag` of several texts.
+/// Returns an `ETag` made from the hash of the concatenated texts.
 #[must_use]
 pub fn tag(texts: &[&str]) -> HeaderValue {
     let hash = texts

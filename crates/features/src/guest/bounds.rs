@@ -20,15 +20,14 @@ const FILES_KEY: &str = "guest.files_limit";
 const STAY_KEY: &str = "guest.stay_storage_limit";
 const ORGANIZATION_KEY: &str = "organization.storage_limit";
 
-/// Numbers of bytes of guests' files, for a stay and for an organization. The type is used for the
-/// limits and for the bytes that are in use.
+/// Two numbers of bytes of guests' files: for one stay, and for one organization. As `limits`, they
+/// are the maximum numbers; as `used`, they are the numbers of stored bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// The total size in bytes of the files of one stay. In a limit, this is the maximum; otherwise
-    /// it is the number of bytes in use.
+    /// Number of bytes of all files of a stay.
     pub per_stay: u64,
-    /// The total size in bytes of all files of an organization. In a limit, this is the maximum,
-    /// which an organization's settings can replace; otherwise it is the number of bytes in use.
+    /// Number of bytes of all files of an organization. The settings of an organization can replace
+    /// the maximum.
     pub per_organization: u64,
 }
 

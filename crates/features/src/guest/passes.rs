@@ -29,8 +29,8 @@ pub const GET_PASS: OperationName<PassView> = OperationName::new("getPass");
 const PREFIX: &str = "wp_";
 /// Number of characters of the organization's id in a pass's token.
 const ORGANIZATION_LENGTH: usize = 32;
-/// The name from which the service derives the key that signs the tokens of passes. Keys with other
-/// names sign other tokens.
+/// The name from which the service derives the key that signs the tokens of passes. Tokens for
+/// other purposes are signed with keys that are derived from other names.
 const PURPOSE: &str = "wallet_passes";
 /// Maximum number of devices with the pass of a stay.
 const MAX_DEVICES: i64 = 20;

@@ -68,8 +68,8 @@ impl TextRules for PortalCopy {
             .collect())
     }
 
-    /// Requires the permissions that the operations on portals need for a change of such a text
-    /// (rules: portals#copy).
+    /// Requires the permissions for a change of a text that a portal links. The operations on
+    /// portals require the same permissions (rules: portals#copy).
     fn admit(&self, context: &mut Context<'_, '_>, change: &TextChange<'_>) -> Result<()> {
         context.require(Permission::ModifyProperties)?;
         if change.is_english() {

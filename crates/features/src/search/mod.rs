@@ -43,8 +43,9 @@ use crate::translations::ENGLISH;
 /// Finds resources and records by their names.
 pub const SEARCH: OperationName<Vec<FoundRow>> = OperationName::new("search");
 
-/// Maximum number of reservations whose names are compared with the query. If more reservations
-/// match the pattern of the SQL query, the newest stays are compared.
+/// Maximum number of reservations whose guests' names the search compares with the search text. If
+/// more guests' names match the patterns of the SQL statement, the search compares only the
+/// reservations with the latest check-in.
 const MAX_RESERVATIONS: i64 = 500;
 
 store::statements! {
@@ -304,8 +305,9 @@ const fn found_type(kind: TargetKind) -> FoundType {
     }
 }
 
-/// Adds the reservations that the query names directly, for example by a booking code. Compares the
-/// query with the guests' names of all other reservations.
+/// Adds to `best` the reservations in `referred_ids`, to which the search text refers directly, for
+/// example by a booking code. Also compares the search text with the guests' names of at most
+/// [`MAX_RESERVATIONS`] other reservations, and adds those that match.
 fn offer_reservations(
     context: &mut Context<'_, '_>,
     referred_ids: Vec<Uuid>,

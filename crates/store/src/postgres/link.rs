@@ -132,7 +132,8 @@ impl Link {
         answer
     }
 
-    /// Does the same as [`Link::ask`], for a request whose error type is not the driver's.
+    /// Does the same as [`Link::ask`], for a request whose result is not an error of the driver. If
+    /// the request returns a `Result`, the function returns it inside `Ok`.
     pub(super) fn drive<T>(
         &mut self,
         until: Instant,

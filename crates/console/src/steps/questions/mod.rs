@@ -67,11 +67,12 @@ struct QuestionItem {
     /// whether the form offers its options as conditions.
     from: Vec<(String, String, bool)>,
     errors: Vec<String>,
-    /// Set if this member and another member have both changed the question: a description of the
-    /// stored version, and whether this member chose the stored version.
+    /// A description of the stored version of the question, and whether the member chose that
+    /// version. Set if the member and another member have both changed the question since the form
+    /// was opened.
     theirs: Option<(String, bool)>,
-    /// A sentence about a conflict in which one member changed the question and the other member
-    /// removed it.
+    /// A sentence about a conflict. Set if the member or another member removed the question, and
+    /// the other of the two changed it.
     conflict: Option<&'static str>,
     /// A short title. The page shows it while the question is collapsed.
     brief: String,

@@ -61,7 +61,9 @@ pub struct MergeContext<'m> {
     pub new_id: &'m mut dyn FnMut() -> Uuid,
 }
 
-/// The fields that a step requires of its guests, and the rules that exempt some guests.
+/// The fields that a step requires of guests, and the data that decides whether the step requires a
+/// field of one guest: the rules for fields, the guest's role in the booking, and the check-in
+/// date, on which the guest's age is computed.
 struct Requirements<'r> {
     required: Vec<&'r str>,
     rules: GuestFieldRules,
