@@ -78,7 +78,8 @@ impl Poster {
         })
     }
 
-    /// Tells the process to send the delivery `count` times by `POST`. Does not wait for the end.
+    /// Tells the process to send the delivery `count` times by `POST`. Does not wait until the
+    /// process has sent it.
     pub fn post(&mut self, count: usize) -> anyhow::Result<()> {
         writeln!(self.commands, "{count}")?;
         Ok(self.commands.flush()?)
@@ -90,8 +91,8 @@ impl Poster {
     }
 }
 
-/// Sends the delivery that the job file describes, by `POST`. Each line of standard input states
-/// how many times to send it. Returns when the input ends.
+/// Sends a delivery by `POST`. The file `job` describes the delivery, and each line of standard
+/// input states how many times to send it. Returns when standard input ends.
 pub async fn serve(job: &Path) -> anyhow::Result<()> {
     let Job {
         urls,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// A line of the results table.
+/// A line of the results table: what was measured, the figure of the service (`ours`), the figure
+/// of the yardstick, their ratio, the target of the ratio or of the figure, and whether it is met.
 #[derive(Debug)]
 pub struct Line {
     what: String,

@@ -21,7 +21,7 @@ pub fn single_line_secret(value: Option<&str>, variable: &str) -> Result<Option<
         .map_err(|reason| format!("{variable}: {reason}"))
 }
 
-/// Returns a secret that may not contain blanks. [`text::trim_key`] trims and checks it.
+/// Returns a secret that must not contain blanks. [`text::trim_key`] trims and checks it.
 pub fn secret_without_blanks(
     value: Option<&str>,
     variable: &str,

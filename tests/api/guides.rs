@@ -18,7 +18,7 @@ async fn listed(app: &App) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether a path leads to a Markdown file.
+/// Returns whether a path ends with `.md`, the extension of Markdown files.
 fn is_markdown(path: &str) -> bool {
     std::path::Path::new(path)
         .extension()

@@ -521,8 +521,7 @@ struct AuditPage<'v> {
     about: &'static str,
     /// Whether the page shows only the entries about one target, such as one step or one member.
     is_of_one: bool,
-    /// The path of the page that shows the entries about all targets. `None` if this page shows
-    /// them.
+    /// The path of the page that shows the log without a filter. `None` if this page has no filter.
     all: Option<String>,
     lines: Vec<AuditLine>,
     is_behind: bool,

@@ -7,8 +7,8 @@ use uuid::Uuid;
 use test_support::house::{House, with};
 use test_support::{App, on_both, reservation};
 
-/// A guest's phone on which the page of a step is open. `page` is the HTML that the service sent at
-/// that time, so it does not show later changes.
+/// A guest's phone on which the page of a step is open. `page` is the HTML that the service sent
+/// when the phone opened the page, so it does not show later changes.
 pub struct StepPhone<'h> {
     house: &'h House<'h>,
     step: Uuid,

@@ -78,7 +78,7 @@ fn fresh_database_with(options: &str) -> Option<String> {
 }
 
 /// Starts a separate cluster for one test, which may change settings of the whole cluster. Returns
-/// the URL of a database in it.
+/// the URL of a database in it; `None` if PostgreSQL is not installed.
 pub fn fresh_cluster() -> Option<String> {
     static CLUSTERS: Mutex<Vec<Cluster>> = Mutex::new(Vec::new());
     let cluster = or_skip(start(""))?;
@@ -167,8 +167,8 @@ fn start(options: &str) -> Option<Cluster> {
     })
 }
 
-/// Starts a server on a free port. Tries up to five ports, because another program may use a port
-/// before the server does.
+/// Calls `starts`, which starts a server, with a free port. If another program uses the port before
+/// the server does, tries again with another port, up to five times. Returns the server's port.
 pub fn on_a_free_port(mut starts: impl FnMut(u16) -> bool) -> u16 {
     for _ in 0..5 {
         let port = std::net::TcpListener::bind("127.0.0.1:0")

@@ -42,7 +42,7 @@ const MAX_MEMORY_RISE: f64 = 32.0;
 const STEPS: usize = 12;
 /// Size of an uploaded file, in bytes.
 const FILE_SIZE: usize = 10_000_000;
-/// Number of uploads at the same time.
+/// Number of uploads that are in progress at the same time.
 const CONCURRENT_UPLOADS: usize = 8;
 /// Number of networks from which OAuth clients are registered.
 const NETWORKS: u8 = 4;
@@ -263,8 +263,8 @@ async fn register(server: SocketAddr, source: Ipv4Addr) -> anyhow::Result<u16> {
     Ok(text.split(' ').nth(1).context("no status")?.parse()?)
 }
 
-/// Opens [`SILENT_CONNECTIONS`] silent connections to a server that may have only [`FEW_FILES`]
-/// open files, which is fewer.
+/// Opens `SILENT_CONNECTIONS` silent connections to a server that may open only `FEW_FILES` files,
+/// including sockets.
 pub async fn few_files(stage: &mut Stage) -> anyhow::Result<String> {
     let description = open_silent(stage, SILENT_CONNECTIONS).await?;
     Ok(format!("{description}, {} open files", grouped(FEW_FILES)))

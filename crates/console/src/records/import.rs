@@ -53,7 +53,8 @@ async fn form(
     reply::page_of_template(request, problem.map_or(200, |(status, _)| status), &page)
 }
 
-/// Returns the names under which a file can contain custom fields, such as `custom.Parking`.
+/// Returns the column headers that stand for custom fields in an uploaded file, such as
+/// `custom.Parking`.
 async fn custom_names(request: &ConsoleRequest) -> Vec<String> {
     let fields: Result<Vec<Value>, ConsoleRefusal> =
         request.get("listCustomFields", json!({})).await;

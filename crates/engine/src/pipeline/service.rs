@@ -45,8 +45,8 @@ pub struct Service {
     pub guest_limits: RateLimits,
     /// The caches of callers and responses.
     pub memory: Memory,
-    /// Looks up callers by their tokens. On a database server, look-ups of several requests at the
-    /// same time share a query.
+    /// Looks up callers by their tokens. On PostgreSQL, concurrent look-ups for several requests
+    /// share a query.
     pub callers: Callers,
     /// The organization to which each recently used token belonged. A read waits for its turn
     /// before its token is authenticated. It waits in the share of the organization that is stored

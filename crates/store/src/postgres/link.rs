@@ -132,8 +132,8 @@ impl Link {
         answer
     }
 
-    /// Does the same as [`Link::ask`], for a request whose result is not an error of the driver. If
-    /// the request returns a `Result`, the function returns it inside `Ok`.
+    /// Does the same as [`Link::ask`], for a request with a result of any type. An error in that
+    /// result does not mark the connection as lost.
     pub(super) fn drive<T>(
         &mut self,
         until: Instant,
