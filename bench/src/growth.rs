@@ -18,10 +18,10 @@ use crate::setup::{self, ORGANIZATION};
 pub const SIZES: [u64; 4] = [10, 100, 1_000, 10_000];
 /// For how long each request is repeated, and the minimum number of repetitions.
 const REPETITION: (Duration, usize) = (Duration::from_millis(500), 20);
-/// The maximum ratio between the costs of a request in two organizations, if one organization and
-/// its response are ten times as large as the other organization and its response. The ratio is ten
-/// if the cost grows linearly. The limit is half as much again, because the data of the larger
-/// organization may not fit into the processor's caches.
+/// The maximum ratio between the costs of the same request in two organizations, if the larger
+/// organization has ten times as much data and its response is ten times as long. A cost that grows
+/// linearly has the ratio ten. The maximum is one half higher, because the data of the larger
+/// organization may no longer fit into the processor's caches.
 const MAX_LINEAR_RATIO: f64 = 15.0;
 /// The maximum ratio of the costs of the same request at two sizes, one ten times the other, if its
 /// response has the same length at both sizes.

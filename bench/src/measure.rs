@@ -225,8 +225,8 @@ impl Bench {
     }
 
     /// Measures three kinds of requests: a guest's view of a stay, lists, and a search. Compares
-    /// their times in an organization with as many properties as a city has with those in a small
-    /// organization.
+    /// their times in two organizations: a large one, which has as many properties as a city, and a
+    /// small one.
     pub async fn city(&self) -> anyhow::Result<Vec<Line>> {
         let (large, small) = (self.vestibule()?, self.vestibule()?);
         let (city, town) = (
@@ -379,8 +379,8 @@ impl Bench {
         ])
     }
 
-    /// Measures the service and the yardstick alternately, after a warm-up of each. `unit` is the
-    /// unit of the results.
+    /// Measures the service (`ours`) and the program that it is compared with (`yardstick`) in
+    /// alternate rounds, after a warm-up of each. `unit` is the unit of the results.
     pub async fn compare(
         &self,
         what: &str,

@@ -166,8 +166,8 @@ impl Receivers {
     }
 }
 
-/// Returns how many responses there were per second, from the first to the last of these times. The
-/// times must be sorted.
+/// Returns the number of responses per second between the first and the last of these times, which
+/// must be sorted.
 pub fn rate(times: &[Instant]) -> anyhow::Result<f64> {
     let [first, middle @ .., last] = times else {
         bail!("a rate needs at least two times")

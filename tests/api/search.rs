@@ -522,8 +522,8 @@ on_both!(a_name_field_of_any_type_is_stored_and_not_searched);
 async fn a_name_field_of_any_type_is_stored_and_not_searched(app: App) {
     let org = app.org().await;
     let api = org.key().await;
-    // Reservations have no field `name`. The service stores any value that the platform sends
-    // as an unknown field `name`.
+    // Reservations have no declared field `name`, so the platform's `name` is an unknown field. The
+    // service stores an unknown field with any type of value.
     for name in [
         json!(5),
         json!({ "azul": true }),

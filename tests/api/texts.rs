@@ -9,7 +9,8 @@ use test_support::{Api, ApiResponse, App, on_both};
 use crate::manuals::texts;
 use crate::precheck::{change, create, path, read, translation, try_create, with};
 
-/// Writes the entry of a text in this language, as a person does.
+/// Writes `version` as the hand-written version of a text in `language`. `text` is the id of the
+/// translation.
 async fn write(api: &Api, text: &Value, language: &str, version: &str) -> ApiResponse {
     let path = format!(
         "/translations/{}/entries/{language}",
@@ -712,8 +713,9 @@ async fn a_text_shared_with_others_is_read_only_for_limited_callers(app: App) {
         "main",
         "nothing is saved"
     );
-    // The caller may write the text that the step already shows, because that changes nothing. The
-    // caller may also link a new text instead of the shared one.
+    // The limited caller may send the text that the step already shows, because that changes
+    // nothing. The caller may also link a new text to the step in place of the text that other
+    // resources share.
     change(
         &limited,
         &own,

@@ -285,8 +285,9 @@ impl<'a> StoredScene<'a> {
         }
     }
 
-    /// Writes a document into every row that the organization has in a table. `document` is the
-    /// name of the table, or `record` with the kind of the records, such as `record.property`.
+    /// Writes `doc` into the document column of all rows of the organization in one table.
+    /// `document` is the name of the table, or `record.` and the kind of the records, such as
+    /// `record.property`.
     async fn put(&self, document: &str, doc: &Value) {
         let app = self.house.org.app;
         let (table, kind) = document.split_once('.').unwrap_or((document, ""));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use test_support::house::{House, id};
 use test_support::{App, new_id, on_both};
 
-/// Returns the language and the text of each entry of a text.
+/// Returns the versions of a translation: the language and the text of each version.
 async fn versions(house: &House<'_>, text: &Value) -> Vec<(String, String)> {
     let path = format!("/translations/{}/entries", text.as_str().unwrap());
     let entries = house.api.get(&path).await.data();

@@ -348,8 +348,8 @@ async fn every_public_route_is_reached_through_each_shipped_proxy() {
     }
 }
 
-/// A proxy passes syncs of the maximum size and files of guests, over HTTP/2 with compressed
-/// responses.
+/// Each shipped proxy passes syncs of the maximum size, and files of guests, over HTTP/2 and with
+/// compressed responses.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_bodies_pass_each_shipped_proxy_over_http_2() {
     const FILE: usize = 10 << 20;

@@ -36,7 +36,8 @@ async fn manual(house: &House<'_>, more: Value) -> String {
     format!("/manuals/{}", id(&created["id"]))
 }
 
-/// Creates a translated text of a manual.
+/// Creates a text for a manual, with a version for each language in `texts`. Returns the id of the
+/// text.
 async fn text(house: &House<'_>, texts: Value) -> Value {
     let body = json!({ "sourceTable": "manual", "texts": texts });
     house.api.post("/translations", body).await.data()["id"].clone()

@@ -126,7 +126,8 @@ impl Border<'_> {
         Tokens::of(&ApiResponse::of(request).await)
     }
 
-    /// Calls a tool, as an assistant does that knows only the address of the tool interface.
+    /// Calls a tool as an assistant does. The assistant knows only the address of the tool
+    /// interface, and finds the address of the metadata in the refusal of its first request.
     async fn answers_tools(&self, tokens: &Tokens) {
         let mcp = format!("{}/mcp", self.public);
         let refused = ApiResponse::of(self.http.post(&mcp).json(&json!({}))).await;

@@ -17,8 +17,8 @@ const UNTIL_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1
 /// Time from the start of the tests' clock until one minute before check-in.
 const ALMOST_CHECK_IN: Duration = Duration::from_secs(20 * 86_400 + 4 * 3_600 + 1_740);
 
-/// Writes the reservation of the house again: the default reservation, with the fields of `more`
-/// added or replaced.
+/// Replaces the reservation of the house by a default reservation of the same flat, with the fields
+/// in `more` set.
 async fn change_reservation(house: &House<'_>, more: Value) {
     let data = with(reservation(Some(house.flat)), more);
     house.org.put_record("reservation", house.stay, data).await;

@@ -45,8 +45,8 @@ impl<'h> StepPhone<'h> {
         Some(rest.split('"').next()?.to_owned())
     }
 
-    /// Sends the form with the values of the page, except for the fields in `typed`. Returns the
-    /// status.
+    /// Sends the form of the page. The fields in `typed` have the given values, and all other
+    /// fields have the values that the page shows. Returns the status of the response.
     pub async fn send(&self, typed: &[(&str, &str)]) -> u16 {
         let mut fields: Vec<(String, String)> = Vec::new();
         for input in self.page.split("<input ").skip(1) {

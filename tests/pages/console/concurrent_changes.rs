@@ -140,7 +140,8 @@ async fn a_concurrently_changed_text_is_not_overwritten_without_a_question(app: 
             "{path}"
         );
 
-        // The form does not change this text, so the other member's version stays.
+        // In the next form, the member changes only the name. So the text that another member
+        // writes meanwhile stays.
         let name = if path.contains("brandings") {
             "name"
         } else {
@@ -342,8 +343,8 @@ async fn concurrent_edits_of_questions_are_merged(app: App) {
     let browser = marta(&org).await;
     let english = async |text: &Value| entry(&api, text, "en").await.unwrap();
     let (mine, theirs) = (opened(&browser, &path).await, opened(&browser, &path).await);
-    // The other member adds a question and an option, and removes the condition of the second
-    // question.
+    // Another member, whose form is `theirs`, adds a question and an option, and removes the
+    // condition of the second question.
     let theirs = press(&browser, theirs, "add").await.1;
     let theirs = press(
         &browser,

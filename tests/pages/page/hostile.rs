@@ -244,8 +244,8 @@ async fn a_forged_preview_token_is_404(app: App) {
         }
         assert_eq!(browser.post("/submit", &[]).await.status, 404);
     }
-    // The parameter `at` shows the page at another time. The guest's token does not permit
-    // that, so the status is 401.
+    // The query parameter `at` asks for the page as it is at another time. The guest's token does
+    // not permit this parameter, so the status is 401.
     let browser = StayBrowser::new(&house);
     assert_eq!(
         ApiResponse::of(app.http.get(format!(

@@ -69,8 +69,8 @@ async fn sigterm_under_load_loses_no_response(database_url: String) {
         let body = body(&format!("begun {number}"));
         pending.push((begin(&address, &token, &body, body.len() / 2).await, body));
     }
-    // While these requests are incomplete, other clients send complete requests, each on a new
-    // connection.
+    // While the requests in `pending` are incomplete, other clients send complete requests, each on
+    // a new connection.
     let mut others: JoinSet<Vec<(String, String)>> = JoinSet::new();
     let count = Arc::new(AtomicUsize::new(0));
     for sender in 0..16 {

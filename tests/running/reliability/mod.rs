@@ -94,7 +94,8 @@ impl Process {
     }
 }
 
-/// An HTTP response with its body.
+/// The status and the body of a response, and whether the server repeated the recorded response of
+/// an earlier request.
 struct ServerResponse {
     status: u16,
     is_replay: bool,

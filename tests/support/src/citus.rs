@@ -75,7 +75,8 @@ impl Servers {
         Some(servers)
     }
 
-    /// Creates a database on all three servers. Its tables are not distributed yet.
+    /// Creates a database without tables on all three servers, and registers the workers at the
+    /// coordinator. Returns the URL of the database on the coordinator.
     pub fn database(&self, name: &str) -> String {
         for server in 0..self.ports.len() {
             self.client(server, "postgres")

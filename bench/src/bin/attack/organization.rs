@@ -89,7 +89,7 @@ impl Organization {
         Ok(ids)
     }
 
-    /// Creates tasks. Each new task is an event for webhooks.
+    /// Creates `count` tasks. Each creation causes an event for webhooks.
     pub async fn tasks(&self, count: usize) -> anyhow::Result<()> {
         let data =
             json!({ "propertyId": self.flat, "title": "Change the linen", "status": "open" });

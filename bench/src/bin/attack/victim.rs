@@ -240,8 +240,8 @@ impl Victim {
     /// neighbour do not see each other's objects.
     pub async fn audit(&self, neighbour: &Organization) -> anyhow::Result<Verdict> {
         let mut verdict = Verdict::default();
-        // If a write got no response, only sending it again with its idempotency key shows whether
-        // it was applied.
+        // A write without a response may have been applied or not. The victim sends it again with
+        // its idempotency key, and the response shows the outcome.
         let unanswered = self.record().unanswered.clone();
         for key in unanswered {
             let response = self.final_response(|| self.write(&key)).await?;
