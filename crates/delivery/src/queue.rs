@@ -42,8 +42,8 @@ store::statements! {
         do update set due_at = excluded.due_at where webhook_due.due_at > excluded.due_at";
     /// Selects the organizations whose due time is `?1` or earlier, the earliest first.
     PAST = "select organization_id from webhook_due where due_at <= ?1 order by due_at limit ?2";
-    /// Selects and locks the row of an organization. Returns no row if there is none, or if another
-    /// transaction has locked it.
+    /// Locks the row of an organization in `webhook_due`, until the transaction ends. Returns no
+    /// row if the organization has no row there, or if another transaction has locked the row.
     LOCK_DUE = "select due_at from webhook_due where organization_id = ?1 for update skip locked";
     /// Selects the earliest time at which a delivery of an organization becomes due or its lease
     /// ends. Due times of deliveries to deleted subscriptions do not count.

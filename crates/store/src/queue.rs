@@ -223,8 +223,9 @@ impl<W> QueueState<W> {
         Some((share, work))
     }
 
-    /// Charges a share for the time `took` of its item. The share's charged time exceeds the
-    /// queue's virtual time by at most [`DEBT`]. Returns the queue of the share.
+    /// Charges a share for its item that took the time `took`. One [`TURN`] of this time was
+    /// already charged when the item left the queue. An addition never raises the charged time
+    /// above the queue's virtual time plus [`DEBT`]. Returns the queue of the share.
     fn charge(&mut self, share: Share, took: Duration) -> Option<&mut ShareQueue<W>> {
         let max_charged = self.now + DEBT;
         let queue_of_share = self.shares.get_mut(&share)?;

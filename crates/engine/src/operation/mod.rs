@@ -156,8 +156,8 @@ pub fn tool_limit(input: &Value) -> Option<u64> {
     Some(most.min(TOOL_LIMIT))
 }
 
-/// A list of the input from which the pipeline removes invalid items if the caller asks for it. If
-/// the caller does not, one invalid item makes the pipeline refuse the whole request.
+/// A list in the input of an operation. If a request asks for it, the pipeline removes the invalid
+/// items of the list. Otherwise one invalid item makes the pipeline refuse the whole request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilteredList {
     /// The name of the input field that contains the list.

@@ -67,9 +67,10 @@ pub(super) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// Returns the idempotency key of a request. Returns `None` if the request has no key, or if it
-    /// does not use keys: only POST operations of the public interface use keys, and tool calls do
-    /// not. Returns 400 for a key that is blank, too long, repeated or not text.
+    /// Returns the idempotency key of a request. Returns `None` for a request without a key. Also
+    /// returns `None` for tool calls and for operations other than POST operations of the public
+    /// interface, because they ignore keys. Returns 400 for a key that is blank, too long, repeated
+    /// or not text.
     pub(super) fn of(operation: &Operation, request: &Head, owner: Owner) -> Result<Option<Self>> {
         if operation.method != http::Method::POST
             || operation.surface != Surface::Public

@@ -93,7 +93,7 @@ pub struct Outcome {
     pub error: Option<Error>,
 }
 
-/// The caller of a request, for the log.
+/// The organization and the credential of a request, for the log.
 #[derive(Debug, Clone, Copy)]
 pub struct Requester {
     /// The organization; `None` if the request concerns none.

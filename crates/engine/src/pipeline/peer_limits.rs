@@ -16,8 +16,8 @@ const NETWORK_FACTOR: usize = 3;
 /// whose last request is oldest is removed.
 const MAX_NETWORKS: usize = 16_384;
 
-/// A limit on the number of requests within a rolling window. `networks` has the requests in the
-/// window by network, each with its time and its address.
+/// A limit on the number of requests of an address, and of its network, within a rolling window.
+/// For each network, `networks` has the time and the address of each request in the window.
 pub struct PeerLimits {
     limit: usize,
     window: Duration,

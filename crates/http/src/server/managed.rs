@@ -42,8 +42,8 @@ impl ManagedCertificate {
 
 impl ResolvesServerCert for ManagedCertificate {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        // When an ACME authority checks a challenge, it offers only this protocol in the TLS
-        // handshake (RFC 8737, section 3).
+        // When an ACME authority checks a challenge, `CHALLENGE_PROTOCOL` is the only protocol that
+        // it offers in the TLS handshake (RFC 8737, section 3).
         let is_challenge = hello.alpn().into_iter().flatten().eq([CHALLENGE_PROTOCOL]);
         if !is_challenge {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);

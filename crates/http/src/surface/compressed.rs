@@ -12,8 +12,9 @@ use tokio::sync::OnceCell;
 /// The Brotli level. The highest level would take seconds per megabyte.
 const BROTLI_LEVEL: Level = Level::Precise(5);
 
-/// A text and its compressed forms. Each form is created for the first request that needs it,
-/// because compression for each request would be very expensive.
+/// A text in three forms: uncompressed, Brotli and gzip. A form is created for the first request
+/// that needs it and then stored here, because compression for each request would be very
+/// expensive.
 pub struct CompressedText {
     plain: OnceCell<Bytes>,
     brotli: OnceCell<Bytes>,
