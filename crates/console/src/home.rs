@@ -123,7 +123,8 @@ async fn backups(request: &ConsoleRequest) -> Result<Vec<String>, ConsoleRefusal
     Ok([made].into_iter().chain(failed).collect())
 }
 
-/// Submissions that wait for the member's decision.
+/// Submissions that wait for the member's decision. `all` is the label of the link to the page with
+/// all of these submissions, and `way` is the address of that page.
 struct WaitingSubmissions {
     rows: Vec<submissions::SubmissionRow>,
     all: String,

@@ -134,7 +134,8 @@ fn host(url: &str) -> Option<String> {
     Url::parse(url).ok()?.host_str().map(str::to_owned)
 }
 
-/// Reports a fault if a certificate is not for the host of the public address.
+/// Reports a fault if the host of the public address is not among `names`, the names of the
+/// certificate.
 fn check_name(names: &[String], host: Option<&str>, report: &mut DoctorReport) {
     let Some(host) = host.filter(|host| !names.iter().any(|name| matches_host(name, host))) else {
         return;

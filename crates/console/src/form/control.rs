@@ -96,8 +96,8 @@ pub struct Control {
 pub struct Conflict {
     /// The value that the other member saved, in words.
     pub their_version: String,
-    /// Whether the signed-in member has chosen the value that the other member saved, instead of
-    /// the member's own typed value.
+    /// Whether the signed-in member has chosen the value that another member saved, instead of the
+    /// value that the signed-in member typed.
     pub is_theirs: bool,
 }
 

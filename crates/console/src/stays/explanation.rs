@@ -119,8 +119,8 @@ fn change_to_show(
         "not_assigned" if kind == ExplainedKind::Steps => words.c_assign_step,
         key => words.change(key),
     };
-    // The sentence proposes to change the setting to `value`, a fact about the stay such as its
-    // number of nights. With this setting, the guest would see the item.
+    // `value` is a fact about the stay, such as its number of nights. If staff changed the setting
+    // to `value`, the guest would see the item. The sentence proposes this change.
     let value = match reason.key {
         "min_los" | "max_los" => facts.nights.map(|nights| words.nights.of(nights)),
         _ => facts.nights.or(facts.days).map(|number| number.to_string()),

@@ -208,8 +208,8 @@ async fn act(
             Err(refusal) => Err(refusal),
         };
     }
-    // The session ended before the member pressed the button. Nothing is sent, and the member must
-    // press the button again.
+    // The session ended before the member pressed the button of the form. The console therefore
+    // sends no delivery. The member must press the button again.
     Ok(reply::redirect(request, &path))
 }
 

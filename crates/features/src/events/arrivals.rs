@@ -9,7 +9,8 @@ use engine::values;
 use uuid::Uuid;
 
 store::statements! {
-    /// Selects those ids of `?2` that are stored, because their reviews arrived before.
+    /// Selects those of the review ids `?2` that are stored. A stored id belongs to a review that
+    /// arrived before.
     ARRIVED = "select review_id from review_arrival where organization_id = ?1
         and review_id = any(?2)";
     /// Stores the id of a review that arrived.

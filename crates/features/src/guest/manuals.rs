@@ -241,7 +241,8 @@ impl TranslatedManual {
 
 impl ManualGroups {
     /// Returns the manuals with filled placeholders. A manual is left out if one of its
-    /// placeholders has no value.
+    /// placeholders has no value. A heading loses its title if a placeholder in the title has no
+    /// value.
     pub(super) fn filled(&self, values: &Values<'_>) -> Self {
         let heading = |(id, title, languages): &Heading| {
             let title = title.as_deref();

@@ -52,7 +52,8 @@ pub const LIST_RESERVATION_MESSAGES: OperationName<Vec<Message>> =
 
 /// Number of messages on a page if the request sets no limit.
 const MESSAGES_PAGE: u32 = 50;
-/// Page limits of messages for members; a stay has at most 200 messages.
+/// Page limits of [`LIST_RESERVATION_MESSAGES`]. A stay has at most 200 messages, so one page can
+/// contain all of them.
 const MESSAGES: PageLimits = PageLimits {
     default: 50,
     max: 200,

@@ -131,7 +131,8 @@ pub(super) fn save(
     )
 }
 
-/// Writes a category without its link to its title. Call it only if this link is unchanged.
+/// Writes the row of a category. Does not update the stored link that records where the title is
+/// used. Call this function only if `title_id` has not changed.
 pub(super) fn put(context: &mut Context<'_, '_>, category: &StoredCategory) -> Result<()> {
     let StoredCategory {
         id,

@@ -90,7 +90,7 @@ fn with_covers(rows: &[Row]) -> Result<Vec<ManualWithCover>> {
     rows.iter().map(from_row).collect()
 }
 
-/// Returns the manuals filed under each category.
+/// Returns the ids of the manuals in each category, by the id of the category.
 pub(super) fn manuals_by_category(
     context: &mut Context<'_, '_>,
 ) -> Result<HashMap<Uuid, Vec<Uuid>>> {

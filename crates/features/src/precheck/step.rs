@@ -584,8 +584,8 @@ engine::resource! {
 }
 
 impl Step {
-    /// Returns a step with this id, type, nickname and time of creation. All other fields have
-    /// their default values.
+    /// Returns a step with this id, type and nickname, whose times of creation and of the last
+    /// change are `now`. All other fields have their default values.
     #[must_use]
     pub fn new(id: Uuid, step_type: StepType, nickname: String, now: Moment) -> Self {
         Self {

@@ -212,8 +212,8 @@ mod tests {
         )
     }
 
-    /// Finds the record at an offset as a list does: by the counts of the blocks, and then within
-    /// one block.
+    /// Finds the record at an offset in the same way as a list does: skips whole blocks by their
+    /// numbers of records, and then skips records within one block.
     fn record_at(blocks: &[Block], records: &BTreeSet<Position>, offset: i64) -> Option<Position> {
         let start = start_among(blocks, offset);
         assert_eq!(start.total, i64::try_from(records.len()).unwrap());

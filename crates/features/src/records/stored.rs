@@ -412,8 +412,8 @@ pub(crate) fn replace_record(
 }
 
 /// Maximum number of records that get the same `updatedAt` in one change. A page of the default
-/// size is larger, so it ends with a later time than it began with. A client that polls with
-/// `updatedSince` therefore advances.
+/// size has more records than this, so the last `updatedAt` of a page is later than the first. A
+/// client that polls with `updatedSince` therefore advances.
 const RECORDS_PER_TIMESTAMP: usize = 10;
 
 /// Changes the origin of reservations from `calendar` to `manual`, so that people can edit the

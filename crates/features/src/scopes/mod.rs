@@ -51,8 +51,8 @@ store::statements! {
         where organization_id = ?1 and target_kind in
         ('property', 'property_group', 'tag', 'portal_settings')
         and target_id = any(?3) and entity_type = ?2";
-    /// Assigns an entity to the records of a kind with the given ids. Ids that belong to no record
-    /// are ignored.
+    /// Assigns an entity to those records of the kind `?4` whose ids are in `?5`. Ids that belong
+    /// to no record are ignored.
     ADD = "insert into entity_scope (organization_id, entity_type, entity_id, target_kind,
         target_id, created_at)
         select organization_id, ?2, ?3, kind, id, ?6 from record where organization_id = ?1

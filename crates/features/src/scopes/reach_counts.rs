@@ -96,7 +96,8 @@ impl PropertySet {
     }
 }
 
-/// The properties of an organization, and the properties that each target covers.
+/// The properties of an organization, the index of each property, and for each target the indexes
+/// of the properties that it covers.
 struct PropertiesByTarget {
     /// The ids of the properties, in the order of creation. Other fields refer to a property by its
     /// index in this list.

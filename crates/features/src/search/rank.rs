@@ -542,8 +542,9 @@ mod tests {
         .min()
     }
 
-    /// Computes the fit of a name from its definition, on lists of characters. It is slow and easy
-    /// to verify, and the tests compare the real function with it.
+    /// Computes the fit of a name directly from the definition of each kind of fit, on lists of
+    /// characters. This function is slow but easy to verify. The tests compare its results with
+    /// those of the function that searches use.
     fn literal_plain(query: &str, name: &str) -> Option<Fit> {
         let (query, name): (Vec<char>, Vec<char>) =
             (query.chars().collect(), name.chars().collect());

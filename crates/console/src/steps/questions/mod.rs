@@ -92,8 +92,8 @@ struct QuestionsPage<'v> {
     /// Descriptions of the questions that other members changed, and the address of the page with
     /// the stored questions.
     theirs: Option<(Vec<String>, String)>,
-    /// The URL of the page that shows one text in all languages, without the text's id, which is
-    /// the last part of that URL. `None` if the member may not open the page.
+    /// The beginning of the URL of the page that shows one text in all languages. The id of a text
+    /// is appended to it. `None` if the member may not open the page.
     languages: Option<String>,
     may_change: bool,
 }
