@@ -3,7 +3,7 @@
 use engine::some_of;
 
 store::statements! {
-    /// Deletes a batch of the timers that fire `device.reconnected`.
+    /// Deletes a batch of an organization's timers that fire `device.reconnected`.
     DEVICE_TIMERS = some_of!("device_timer", "organization_id, device_id");
     /// Deletes a batch of the stored ids of the reviews that have ever arrived for the
     /// organization, even of reviews that were deleted since.

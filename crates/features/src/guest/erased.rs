@@ -9,7 +9,7 @@ store::statements! {
     ANSWERS = some_of!("precheck_answer", "organization_id, reservation_id, step_id");
     /// Deletes a batch of the agreement texts that guests of an organization accepted.
     TEXTS = some_of!("accepted_text", "organization_id, sha256");
-    /// Deletes a batch of the reports in which other systems stated the progress of steps.
+    /// Deletes a batch of the reports of other systems about the progress of steps.
     PROGRESS = some_of!("step_progress", "organization_id, reservation_id, step_id");
     /// Deletes a batch of an organization's pre-check-in submissions.
     PRECHECKINS = some_of!("precheckin", "organization_id, reservation_id");

@@ -94,8 +94,8 @@ store::statements! {
         from record r where r.organization_id = ?1 and r.kind = 'reservation' and r.id = any(?2)
             and (?3 or r.property_id is null or r.property_id = any(?4))
         order by r.check_in desc, r.id desc";
-    /// Selects the id and the name of each record of a kind that has a name. The column `name` is
-    /// null for records of kinds that cannot be searched.
+    /// Selects the id and the name of each record of the kind `?2`, if the record has a name. The
+    /// column `name` is null for records of kinds that cannot be searched.
     RECORDS = "select id, name from record where organization_id = ?1 and kind = ?2
         and name is not null";
 }

@@ -240,8 +240,8 @@ fn begins_with_letters(rest: &str, letters: &str) -> bool {
 /// are listed in ascending order, so the best result is the least one.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hit {
-    /// Whether the name matches only after the words that hint at other types are removed from the
-    /// query.
+    /// Whether the name matches neither the query nor the query without the words that hint at
+    /// `found_type`, but only the query without the words that hint at any type.
     pub is_without_hints: bool,
     /// How the name matches.
     pub fit: Fit,
