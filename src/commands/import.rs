@@ -191,7 +191,8 @@ fn progress_bar(size: Option<u64>) -> ProgressBar {
     }
 }
 
-/// Reads the lines of the next batch. Returns no lines at the end of the file.
+/// Reads and checks the lines of the next batch. Returns no lines at the end of the file. Fails on
+/// a blank line, and on a line that is not JSON unless `skips_invalid` is set.
 fn next_batch(
     lines: &mut impl Iterator<Item = std::io::Result<String>>,
     imported_lines: usize,

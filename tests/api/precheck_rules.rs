@@ -290,8 +290,8 @@ async fn the_identity_policy_is_validated_and_replaced_as_a_whole(app: App) {
         .issues(),
         ["data.identityFlagPolicy.nonsense"]
     );
-    // If the policy has no entry for `guest_underage`, the service ignores the age again. The
-    // step then needs no minimum age.
+    // If the policy has no entry for `guest_underage`, the service ignores the guest's age, and the
+    // step needs no minimum age.
     for policy in [json!({ "face_mismatch": "fail" }), json!({}), Value::Null] {
         change(
             &api,

@@ -249,7 +249,7 @@ struct VersionItem {
     is_confirmed: bool,
     errors: Vec<String>,
     /// The text that another member has saved in this language since the form was opened. Set only
-    /// if this member has changed the text as well.
+    /// if the signed-in member has changed the text in the form as well.
     theirs: Option<String>,
 }
 

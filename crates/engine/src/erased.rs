@@ -32,10 +32,11 @@ store::statements! {
     MEMBERS = crate::some_of!("member", "organization_id, id");
     /// Deletes a batch of the hashes of an organization's revoked API keys.
     REVOKED_KEYS = crate::some_of!("revoked_key", "organization_id, token_hash");
-    /// Deletes a batch of an organization's audit entries.
+    /// Deletes a batch of an organization's API keys.
     API_KEYS = crate::some_of!("api_key", "organization_id, created_at, id");
     /// Removes a batch of an organization's audit entries.
     AUDIT_LOG = crate::some_of!("audit_log", "organization_id, id");
-    /// Removes a batch of an organization's idempotency keys, with their recorded responses.
+    /// Removes a batch of an organization's idempotency keys, with the responses that were recorded
+    /// for them.
     IDEMPOTENCY_RECORDS = crate::some_of!("idempotency_record", "organization_id, credential, key");
 }

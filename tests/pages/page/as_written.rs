@@ -400,7 +400,7 @@ async fn invisible_characters_are_removed_from_values(app: App) {
         .open(&format!("/steps/{step}"))
         .await;
     shows(&page, &["min=\"1900-01-01\" max=\"2026-11-21\""]);
-    // When staff create a step, the service also refuses a nickname without a visible character.
+    // When staff create a step, the service refuses a nickname without a visible character.
     let unseen = json!({ "nickname": "\u{200b}\u{3164}", "stepType": "main" });
     assert_eq!(
         house.api.post("/precheck-steps", unseen).await.issues(),

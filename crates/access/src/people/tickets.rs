@@ -149,8 +149,8 @@ pub(super) fn create_ticket(
     mint_for(context, member, return_to, LIFETIME)
 }
 
-/// Creates a sign-in link for an invitation. Another person sends the link to the member. Returns
-/// the URL of the link, and the time at which it expires.
+/// Creates the sign-in link of an invitation. The person who invites the member passes the link on
+/// to the member. Returns the URL of the link, and the time at which it expires.
 pub(super) fn create_invitation_link(
     context: &mut Context<'_, '_>,
     member: Uuid,

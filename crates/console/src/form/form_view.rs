@@ -34,7 +34,8 @@ pub struct StoredResource {
 pub enum FormOutcome<T> {
     /// The form was accepted. Contains the result of the operation.
     Done(T),
-    /// The form is shown again, with the reasons why it was refused, or with the conflicts.
+    /// The form was refused, or conflicts with a change of another member. Contains the form to
+    /// show again, with the reasons or the conflicts.
     Refused(Box<FormView>),
 }
 

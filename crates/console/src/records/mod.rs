@@ -206,8 +206,9 @@ fn text<'r>(record: &'r Value, field: &str) -> &'r str {
     record[field].as_str().unwrap_or_default()
 }
 
-/// Returns the name of a record: the first of its name, its title, its host and the name of its
-/// guest that is not blank. If all are blank, returns the title of the record kind.
+/// Returns the name under which a record is shown: the first text that is not blank among the name,
+/// the title, the host and the guest's name. If all are blank, returns the title of the record
+/// kind.
 fn name(request: &ConsoleRequest, kind: RecordKind, record: &Value) -> String {
     let names = [
         text(record, "name").to_owned(),

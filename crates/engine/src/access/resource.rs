@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use strum::{AsRefStr, VariantArray};
 
-/// A resource of an access token (RFC 8707, section 2): an interface that accepts access tokens,
-/// which clients identify by its URL.
+/// A resource of an access token (RFC 8707, section 2): an interface that accepts access tokens.
+/// Clients identify the interface by its URL.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, AsRefStr, VariantArray,
 )]

@@ -285,7 +285,7 @@ fn in_form_order(fields: &[FormField]) -> Vec<FormField> {
     placed
 }
 
-/// Returns the name of a field in JSON.
+/// Converts the Rust name of a field to its name in JSON: `is_active` becomes `isActive`.
 fn camel_case(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();

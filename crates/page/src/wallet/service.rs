@@ -60,7 +60,7 @@ pub fn routes(service: &Arc<Service>) -> Router {
         .with_state(service.clone())
 }
 
-/// The JSON body with which a device registers a pass.
+/// The JSON body with which a device registers itself for the updates of a pass.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Registration {

@@ -145,8 +145,8 @@ impl PassSigner {
         self.identity.as_bytes()
     }
 
-    /// Returns a detached signature of a text in DER. The signature contains the certificates that
-    /// a verifier needs (RFC 5652, 5).
+    /// Signs a text. Returns the detached signature, encoded in DER, with the certificates that a
+    /// verifier needs (RFC 5652, 5).
     pub fn sign(&self, text: &[u8], now: Timestamp) -> Result<Vec<u8>, String> {
         self.signed(text, now)
             .map_err(|error| error.to_string())?

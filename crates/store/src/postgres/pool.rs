@@ -47,8 +47,8 @@ pub(super) struct Pool {
 struct IdleConnections {
     /// Idle connections. The first one has been idle for the longest time.
     connections: VecDeque<Connection>,
-    /// The current generation of connections. The number grows each time all connections are
-    /// dropped. A connection of an earlier generation is closed when it returns to the pool.
+    /// The current generation of connections: the number of times that the pool dropped all its
+    /// connections. A connection of an earlier generation is closed when it returns to the pool.
     generation: u64,
 }
 
