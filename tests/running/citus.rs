@@ -380,8 +380,8 @@ async fn lost_worker_connections_leave_no_partial_writes() {
     .await;
 }
 
-/// Runs clients that write, and causes the fault `trouble` on one server after another. Checks that
-/// each write was applied completely or not at all.
+/// Runs clients that write, and causes the fault `trouble` on the servers in `befallen`, one after
+/// another. Checks that each write was applied completely or not at all.
 async fn assert_no_partial_writes(
     which: &str,
     trouble: CauseFault,

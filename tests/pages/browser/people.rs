@@ -181,7 +181,8 @@ async fn a_member_signs_in_and_out_by_keyboard() {
     .await;
 }
 
-/// Fills in fields of the page's form, by their selectors.
+/// Writes a value into each of several form fields. Each pair has the CSS selector of a field, and
+/// the value.
 async fn fill(window: &Window, values: &[(&str, &str)]) {
     for (selector, value) in values {
         let set = json!([selector, value]);

@@ -9,7 +9,7 @@ use test_support::{App, new_id, on_both};
 use super::{Form, html, marta, member_with, page, plain, portal};
 use crate::people::{Browser, field};
 
-/// Each screen, and a REST path that needs the same permissions.
+/// Each screen of the console, and a path of the REST interface that needs the same permissions.
 const SCREENS: [(&str, &str); 7] = [
     ("/console/portals", "/portals"),
     ("/console/brandings", "/portal-brandings"),

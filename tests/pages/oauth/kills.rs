@@ -1,5 +1,5 @@
-//! Tests in which nodes are killed while they exchange an authorization code. Afterwards either the
-//! code is still valid or its tokens exist.
+//! Tests that kill nodes while they exchange an authorization code. After each test, either the code
+//! is still valid, or the tokens that the exchange created exist.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Neighbours: organizations and a guest that send permitted requests, but far too many of them.
+//! Neighbours of the victim: organizations and a guest that send permitted requests, but far too
+//! many of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
