@@ -623,7 +623,8 @@ fn join_path(folder: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// Removes everything from each `beginning` to the next `end`.
+/// Removes each range of the text from a `beginning` to the next `end`, with both of them. If a
+/// `beginning` has no `end`, removes all text up to the next `beginning` or the end of the text.
 fn remove_ranges(text: &str, beginning: &str, end: &str) -> String {
     let mut parts = text.split(beginning);
     let first = parts.next().unwrap_or_default().to_owned();

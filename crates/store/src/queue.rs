@@ -344,8 +344,8 @@ mod tests {
         );
         assert_eq!(now(&queue).unwrap().1, "long 1");
         queue.done(share(1), long);
-        // At most `DEBT` of the time of slow work is charged to a share. So share 1 gets a turn
-        // again, although share 2 always has work waiting.
+        // The queue charges a share for at most [`DEBT`] of the time of slow work. So share 1 gets
+        // a turn again after a limited number of turns, although share 2 always has work waiting.
         let turns = DEBT.as_micros() / TURN.as_micros() + 1;
         let mut before = 0;
         loop {

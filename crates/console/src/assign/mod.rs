@@ -259,7 +259,8 @@ struct TargetRow {
     is_ticked: bool,
 }
 
-/// The filter of the targets on the page: the kind of target, the search text and the offset.
+/// The filter of the targets on the page: the kind of target, the search text, whether the page
+/// shows only the assigned targets, and the offset.
 struct TargetFilter {
     /// The kind of target in the query parameter `to`. `None` if the query lacks it, and then the
     /// page shows the first kind of target that the resource can be assigned to.

@@ -62,7 +62,7 @@ pub struct NameSearch {
     pub searched_text: String,
 }
 
-/// The result of looking up the names that the member typed into a form.
+/// The result of the search for the rows whose names the member typed into a form.
 #[derive(Default)]
 pub struct NameSearchResults {
     /// The rows that match a typed name, for each name that does not identify exactly one row. The

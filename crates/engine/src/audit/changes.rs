@@ -129,8 +129,9 @@ pub fn difference(
     (!changes.is_empty() || was_updated || was_created_or_deleted).then_some(changes)
 }
 
-/// Returns a change for each field in `tells`. The change has the field's value in the input, or
-/// else the value in the answer. Omits a field whose value is missing or empty in both.
+/// Returns a change for each field whose name is in `tells`. The change has the value of the field
+/// in the input, or else its value in the answer. Omits a field whose value is missing or empty in
+/// both.
 #[must_use]
 pub fn recorded(tells: &[&str], input: &Value, answer: &Value) -> Vec<Change> {
     let value = |name: &str| {

@@ -40,7 +40,8 @@ store::statements! {
     /// Reads the recorded response of an idempotency key.
     RECORDED = "select fingerprint, status, body, completed_at from idempotency_record
         where organization_id = ?1 and credential = ?2 and key = ?3";
-    /// Records a response. Replaces an expired record.
+    /// Records the response to a request under its idempotency key, or reserves the key with the
+    /// status [`PENDING`]. Replaces an earlier record of this key.
     RECORD = "insert into idempotency_record
         (organization_id, credential, key, fingerprint, status, body, completed_at)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)

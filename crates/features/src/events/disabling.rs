@@ -20,8 +20,8 @@ store::statements! {
     ACTIVE_ELSEWHERE = "select organization_id, id from webhook_subscription
         where organization_id <> ?1 and credential = ?2 and disabled_at is null
         order by organization_id, id";
-    /// Disables the subscription `?3` of the organization `?2`, which must not be the organization
-    /// `?1`. Changes nothing if another transaction has locked the subscription.
+    /// Disables the subscription `?3` of the organization `?2`. The transaction belongs to another
+    /// organization, `?1`. Changes nothing if another transaction has locked the subscription.
     DISABLE_ELSEWHERE = "with free as (select id from webhook_subscription
             where organization_id <> ?1 and organization_id = ?2 and id = ?3
             and disabled_at is null for no key update skip locked)

@@ -26,7 +26,8 @@ store::statements! {
     /// Counts the messages of a stay, and selects the time of the latest.
     COUNT_AND_LATEST = "select count(*), max(created_at) from guest_message
         where organization_id = ?1 and reservation_id = ?2";
-    /// Selects the latest messages of a stay, oldest first.
+    /// Selects the newest `?3` messages of a stay. Sorts these messages from the oldest to the
+    /// newest.
     LATEST = "select id, text, created_at from (
             select id, text, created_at from guest_message where organization_id = ?1
             and reservation_id = ?2

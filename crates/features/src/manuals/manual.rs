@@ -157,8 +157,8 @@ engine::resource! {
 }
 
 impl Manual {
-    /// Returns a manual with this id and nickname, which was created and last changed at `now`. All
-    /// other values are the defaults.
+    /// Returns a manual with this id and nickname, whose times of creation and of the last change
+    /// are `now`. All other fields have their default values.
     #[must_use]
     pub fn new(id: Uuid, nickname: String, now: Moment) -> Self {
         let answered = WrittenManual {

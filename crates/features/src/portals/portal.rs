@@ -251,8 +251,8 @@ engine::resource! {
 }
 
 impl Portal {
-    /// Returns a portal with this id that is created at `now`. All other fields have their default
-    /// values, so the portal has no name.
+    /// Returns a portal with this id, whose times of creation and of the last change are `now`. All
+    /// other fields have their default values, so the portal has no name.
     #[must_use]
     pub fn new(id: Uuid, now: Moment) -> Self {
         Self {

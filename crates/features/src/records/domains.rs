@@ -40,7 +40,7 @@ store::statements! {
     RELEASE = "delete from domain where owner_id = ?1 and host = any(?2)";
     /// Deletes all hosts of an organization, so that any organization can claim them.
     RELEASE_ALL = "delete from domain where owner_id = ?1";
-    /// Selects the owner of a host.
+    /// Selects the owner of a host, and whether guest portals are served on the host.
     OWNER = "select owner_id, is_guest_portal from domain where host = ?1";
 }
 
@@ -104,7 +104,8 @@ pub(crate) fn host_name(text: &str) -> Option<String> {
     is_host.then_some(host)
 }
 
-/// Normalizes the host of a custom URL and checks that the organization may claim it.
+/// Normalizes the host of a custom URL. Returns the host, or the reason why the organization cannot
+/// claim it.
 pub(crate) fn check_host(
     context: &mut Context<'_, '_>,
     text: &str,

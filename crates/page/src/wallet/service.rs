@@ -87,7 +87,8 @@ pub(super) struct CurrentPass {
 }
 
 impl CurrentPass {
-    /// Returns whether the day of check-out is before the day of `time` at the flat.
+    /// Returns whether the day of check-out is before the day on which `time` falls in the time
+    /// zone of the flat.
     pub(super) fn departs_before(&self, time: Timestamp) -> bool {
         let date = time.to_zoned(self.page_stay.zone()).date();
         self.page_stay.view.reservation.check_out < date

@@ -39,7 +39,7 @@ fn mark(question: &EditedQuestion) -> String {
 }
 
 impl OpenedQuestions {
-    /// Records the key and the hash of each stored question that the form shows when it is opened.
+    /// Records the key and the hash of each stored question, as they are when the form is opened.
     pub fn of(stored: &[EditedQuestion]) -> Self {
         Self(
             stored

@@ -2,7 +2,7 @@
 //! the fields that it requires of each guest.
 //!
 //! Only the fields that the step requires are checked. A step without required fields accepts any
-//! object.
+//! values, but not more than `MAX_OTHER_GUESTS` guests.
 //!
 //! Several people fill in the same step, each on their own phone. So the service gives each saved
 //! guest an id, and a request can list only the guests that it changes (rules:
