@@ -196,8 +196,8 @@ async fn reload(hangup: &mut Option<(Signal, CertificateSource)>) {
         CertificateSource::Authority(renewal) => return renewal.check_now(),
     };
     let (tls, now) = (tls.clone(), Clock::system().now());
-    // A separate thread reads the files, because a file system may hang. At shutdown the runtime
-    // would wait for such a read on one of its own blocking threads.
+    // A separate thread reads the files, because a file system may hang. If a blocking thread of
+    // the runtime read them, the runtime would wait for the read at shutdown.
     let (sender, receiver) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || sender.send(tls.reload(now)));
     let result = match tokio::time::timeout(RELOAD_LIMIT, receiver).await {

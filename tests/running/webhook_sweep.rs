@@ -393,8 +393,8 @@ async fn webhook_rows_of_a_member_stay_within_each_organization(app: App, receiv
     assert_eq!(rows(&here).await, (100, 3));
     assert_ne!(theirs["id"], mine["id"]);
 
-    // In the first organization, the test makes changes that end the subscriptions there. The
-    // subscriptions in the second organization remain.
+    // The changes that the test makes in the first organization end the subscriptions there. The
+    // subscriptions of the second organization remain.
     let kept = subscribe(&second, "task.created", &receiver.url).await;
     let off = json!({
         "name": "M",

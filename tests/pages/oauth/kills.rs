@@ -1,5 +1,5 @@
-//! Tests that kill nodes while they exchange an authorization code. After each test, either the code
-//! is still valid, or the tokens that the exchange created exist.
+//! Tests that kill nodes while they exchange an authorization code. After each test, either the
+//! code is still valid, or the tokens that the exchange created exist.
 
 use std::time::{Duration, Instant};
 

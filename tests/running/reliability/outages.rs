@@ -165,8 +165,8 @@ impl ReadWriteLoad {
         let samples = self.samples.lock().unwrap();
         let (mut longest, mut refused) = (Duration::ZERO, 0);
         for sample in samples.iter() {
-            // If a client repeats a request while the first one is in progress, the repeated
-            // request gets a 409.
+            // A client may repeat a request while its first attempt is in progress. The repeated
+            // request then gets a 409.
             assert!(
                 matches!(sample.status, Some(200 | 201 | 409 | 503)),
                 "{:?}",

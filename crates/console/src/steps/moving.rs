@@ -6,10 +6,10 @@ use uuid::Uuid;
 /// Distance between two new positions. The gap allows a later move to update only one step.
 const GAP: u32 = 10;
 
-/// Returns the steps that need a new position, each with that position. `new_order` has the steps
-/// in their new order, with their current positions. If there is a gap between the new neighbours
-/// of the moved step, only that step gets a new position. Otherwise every step that is out of order
-/// gets one.
+/// Returns the steps that need a new position, each with that position. `new_order` lists all steps
+/// in the new order, each with its current position. If the other steps are in order and there is a
+/// free position between the new neighbours of the moved step, only the moved step gets a new
+/// position. Otherwise every step that is out of order or follows a very large gap gets one.
 pub fn changes(new_order: &[(Uuid, Option<u32>)], moved: Uuid) -> Vec<(Uuid, u32)> {
     if is_ordered(new_order) {
         return Vec::new();

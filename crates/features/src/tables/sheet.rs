@@ -68,8 +68,8 @@ struct LineCounter {
 }
 
 impl LineCounter {
-    /// Returns the number of the line on which a record begins. Call this method in the order of
-    /// the records.
+    /// Returns the number of the line on which a record begins. The counter only moves forward, so
+    /// call this method for the records in the order of the file.
     fn line(&mut self, text: &str, position: Option<&csv::Position>) -> u64 {
         let byte = position.map_or(0, csv::Position::byte);
         let byte = usize::try_from(byte).unwrap_or(usize::MAX);
