@@ -18,7 +18,7 @@ use test_support::{App, Org, new_id, on_both, on_both_with, reservation};
 /// A number of rows that is larger than one batch of the sweep.
 const MANY: usize = 1_200;
 const HOUR: Duration = Duration::from_secs(3_600);
-/// Time after which the sweep deletes an ended delivery from the log.
+/// The time for which the log of a subscription keeps an ended delivery: a week.
 const RETENTION: Duration = Duration::from_secs(168 * 3_600);
 /// One day. The sweep deletes an ended delivery when it is older than [`RETENTION`]. It deletes a
 /// pending delivery one day later than an ended one.

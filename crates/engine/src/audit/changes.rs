@@ -20,8 +20,8 @@ const MAX_BYTES: usize = 16_000;
 /// The maximum number of changes in one audit entry. If changes are left out, the entry has one
 /// more change, which contains the number of changes that were left out.
 const MAX_CHANGES: usize = 100;
-/// The field name of the last change in an entry that exceeds these limits. That change records the
-/// number of changes that the entry leaves out.
+/// The field name of the last change in an audit entry that exceeds [`MAX_CHANGES`] or
+/// [`MAX_BYTES`]. That change records the number of changes that the entry leaves out.
 const REST: &str = "…";
 
 /// Fields that are not recorded as changes, because every audit entry has the id of the object and

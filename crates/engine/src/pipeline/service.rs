@@ -48,9 +48,9 @@ pub struct Service {
     /// Looks up callers by their tokens. On PostgreSQL, concurrent look-ups for several requests
     /// share a query.
     pub callers: Callers,
-    /// The organization to which each recently used token belonged. A read waits for its turn
-    /// before its token is authenticated. It waits in the share of the organization that is stored
-    /// here for its token.
+    /// The organization to which each recently used token belonged. A read waits for a turn of its
+    /// organization's share before its token is authenticated. The stored organization tells in
+    /// advance which share this is.
     pub organization_hints: OrganizationHints,
     /// Idempotency keys of requests in progress.
     pub in_flight: InFlight,

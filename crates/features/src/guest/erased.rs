@@ -36,7 +36,7 @@ store::statements! {
     FILES = some_of!("guest_file", "organization_id, id");
     /// Deletes a batch of the guest links of an organization's stays.
     GUEST_LINKS = some_of!("guest_link", "organization_id, reservation_id");
-    /// Deletes a batch of the stored previews of portals. The link of a deleted preview no longer
-    /// opens a page.
+    /// Deletes a batch of an organization's stored previews of portals. The link of a deleted
+    /// preview no longer opens a page.
     PREVIEWS = some_of!("portal_preview", "organization_id, id");
 }

@@ -55,7 +55,7 @@ const MAX_PREVIEWS: i64 = 1_000;
 /// Number of previews that one transaction deletes, so that a sweep does not block other writes for
 /// long.
 const SWEEP_BATCH: u32 = 500;
-/// Number of nights of the stay that [`invented_reservation`] builds.
+/// Number of nights of an invented guest's stay.
 const NIGHTS: i64 = 3;
 /// Fields of a request for a preview. The audit log records the values of these fields.
 const STATED_FIELDS: [&str; 6] = [

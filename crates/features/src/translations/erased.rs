@@ -10,7 +10,7 @@ store::statements! {
     /// Deletes a batch of an organization's texts, each of which is the version of a translation in
     /// one language.
     ENTRIES = some_of!("translation_entry", "organization_id, translation_id, language");
-    /// Deletes a batch of an organization's translations. A translation is a text with versions in
-    /// several languages.
+    /// Deletes a batch of an organization's translations, which are texts with versions in several
+    /// languages.
     TRANSLATIONS = some_of!("translation", "organization_id, id");
 }

@@ -35,8 +35,8 @@ impl Work {
 
     /// Returns free memory to the system after each burst of work. Never ends.
     pub(super) async fn return_memory(&self) {
-        // At the check that ends a burst, request bodies of the burst may still be in use. So the
-        // server returns memory to the system once more at the next check.
+        // When a check returns memory, some request bodies may still be in use. So the next check
+        // returns memory once more, even if there was little work in between.
         let mut is_due_again = false;
         loop {
             tokio::time::sleep(INTERVAL).await;
