@@ -444,7 +444,7 @@ fn log_failure(attempted: &Attempted, delivery: &Delivery, outcome: AttemptOutco
     }
 }
 
-/// Decides for each delivery of a batch whether to send it, and which message. A delivery whose
+/// Decides which deliveries of a batch to send, and prepares their messages. A delivery whose
 /// message cannot be prepared is claimed again later.
 fn prepare(
     tx: &mut Transaction<'_>,

@@ -35,8 +35,8 @@ pub struct Subscription {
     pub organization: Uuid,
     /// The id of the subscription.
     pub id: Uuid,
-    /// The credential that created the subscription, in the text form that the owner of
-    /// subscriptions uses, such as `key:` and the id of an API key.
+    /// The credential that created the subscription, as text, such as `key:` and the id of an API
+    /// key. The [`SubscriptionOwner`] defines the form of this text.
     pub credential: String,
     /// The name of the event that the subscription is for.
     pub event: String,

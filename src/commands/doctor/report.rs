@@ -41,7 +41,7 @@ impl DoctorReport {
         self.add(area, Severity::Error, text, Some(remedy));
     }
 
-    /// Returns the number of faults.
+    /// Returns the number of findings with the severity `Error`.
     pub(super) fn error_count(&self) -> usize {
         let findings = self.0.iter();
         findings

@@ -68,8 +68,8 @@ pub(super) fn routes(service: &Arc<Service>) -> Router<Arc<Service>> {
             paths.insert(format!("{path}{}", Resource::METADATA));
         }
         if *resource == Resource::Mcp {
-            // The tool interface is the default resource. So its metadata document also has the
-            // well-known path to which no resource's path is added.
+            // The tool interface is the default resource. So its metadata document is also served
+            // at the well-known path alone, without the path of a resource.
             paths.extend([
                 Resource::METADATA.to_owned(),
                 format!("{}{prefix}", Resource::METADATA),

@@ -353,8 +353,8 @@ struct AssignmentPage<'v> {
     is_kept: bool,
     /// The unsaved ticks of the pages that are not shown, as hidden fields.
     kept: [(&'static str, String); 2],
-    /// A sentence that says how many targets the member has ticked and how many the member has
-    /// unticked, on all pages of the list together, without saving. `None` if there are none.
+    /// A sentence with the numbers of targets that the member has ticked and unticked on all pages
+    /// of the list, but has not saved. `None` if no tick is unsaved.
     unsaved: Option<String>,
     question: Option<AssignConfirmation>,
     /// The button that assigns or unassigns all results: its form value and its label. `None` if

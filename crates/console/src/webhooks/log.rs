@@ -33,8 +33,8 @@ struct DeliveryRow {
     /// The latest attempts to send the delivery. Each has its time and its result.
     tries: Vec<(FormattedTime, String)>,
     next: Option<FormattedTime>,
-    /// The address to which the member sends the form that repeats the delivery. `None` while the
-    /// delivery is pending, or if the subscription is disabled.
+    /// The `action` of the form that sends the delivery again. `None` while the delivery is
+    /// pending, or if the subscription is disabled.
     again: Option<String>,
 }
 

@@ -71,7 +71,8 @@ pub struct CacheStatistics {
     pub bytes: u64,
 }
 
-/// The token of a request: as text, or parsed for look-ups.
+/// The token of a request. `B` is the type of a bearer token and `L` that of a link's token: text,
+/// or the parsed token for look-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PresentedCredential<B, L> {
     /// A bearer token.

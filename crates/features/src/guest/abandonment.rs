@@ -1,7 +1,7 @@
 //! Background work that finds abandoned carts and records a `cart_abandoned` change for the
 //! platform. After each change of a cart, the work records the cart at most once. It records no
-//! cart of a stay whose portal has reminders switched off. `extras.rs` stores the carts, and
-//! `changes.rs` defines the recorded changes.
+//! cart of a stay whose portal does not report abandoned carts (`is_cart_abandonment_enabled`).
+//! `extras.rs` stores the carts, and `changes.rs` defines the recorded changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -69,8 +69,8 @@ impl TextRules for CategoryTitles {
         TextForm::trimmed_up_to(200)
     }
 
-    /// Every caller can read all categories. A limited caller may change only the titles of the
-    /// categories that this caller may rename.
+    /// A limited caller may change only the titles of categories without manuals of properties
+    /// outside the caller's access. Every caller can read the titles of all categories.
     fn writable(&self, context: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         category_operations::writable_ids(context, things)
     }

@@ -356,9 +356,9 @@ pub fn question_input_issues(inputs: &[QuestionInput], is_new: bool) -> Vec<Issu
         .collect()
 }
 
-/// Builds a stored question from a question in a request that contains the id of a stored question.
-/// Reads no stored data, so the result has no conditions and no names of options. Returns `None`
-/// for a new question.
+/// Builds a stored question from `input`, a question in a request that names a stored question by
+/// its id. Reads no stored data, so the result is not required, and has no conditions, no flagged
+/// options and no names of options. Returns `None` if `input` has no id.
 fn stored_question(input: &QuestionInput) -> Option<Question> {
     let options = input.options.iter().flatten().filter_map(|option| {
         Some(QuestionOption {

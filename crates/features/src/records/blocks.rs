@@ -161,7 +161,8 @@ pub(crate) fn update_block_counts(
 }
 
 /// Updates the counts of blocks for removed and added records. `added` is sorted. `last` is the
-/// position of the last record before this change.
+/// position of the last record before this change. It may be `None` if the kind has no records, or
+/// if the last block cannot become full.
 fn change(
     blocks: &mut Vec<Block>,
     mut last: Option<Position>,

@@ -136,8 +136,8 @@ impl Declaration {
         }
     }
 
-    /// Sets the fields in forms and CSV files, for a kind whose schema names only the required
-    /// fields.
+    /// Sets the schema `T`, whose fields forms and CSV files have. It is for a kind whose own
+    /// schema names only the required fields.
     const fn by_hand<T: DeclaredFields>(self) -> Self {
         Self {
             by_hand: T::schema,

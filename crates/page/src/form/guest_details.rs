@@ -137,9 +137,9 @@ pub(super) fn details(
     faults.into_result(answers)
 }
 
-/// Parses the other guests. Omits an unsaved guest whose fields are blank. Removes a saved guest
-/// whose fields were all emptied. The buttons that add or remove a guest also save the details,
-/// even if required details are missing.
+/// Parses the details of all guests except the guest who booked. Omits an unsaved guest whose
+/// fields are blank. Removes a saved guest whose fields were all emptied. The buttons that add or
+/// remove a guest also save the details, even if required details are missing.
 pub(super) fn guests(
     step: &StepView,
     check_in: Date,

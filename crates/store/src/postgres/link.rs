@@ -161,8 +161,8 @@ impl Link {
                 match (answer.as_mut().poll(context), end) {
                     (Poll::Ready(answer), _) => Poll::Ready(Ok(answer)),
                     (Poll::Pending, Some(error)) => Poll::Ready(Err(Failure::Server(error))),
-                    // There is no answer yet. If the future `wire` has ended without an error, the
-                    // driver fails the request at a later poll.
+                    // There is no answer yet. If the connection (`wire`) has ended without an
+                    // error, the driver makes `answer` return an error at a later poll.
                     (Poll::Pending, None) => Poll::Pending,
                 }
             });

@@ -303,8 +303,9 @@ impl EditedQuestion {
         self
     }
 
-    /// Copies the key, the ids and the conditions of the stored question. The typed texts do not
-    /// change.
+    /// Copies the key, the ids and the conditions of the stored question, and removes blank
+    /// options. The typed texts do not change. If the service writes the options of this kind of
+    /// question, the stored options replace the options in the form.
     pub fn adopt(&mut self, stored: Self) {
         self.text.adopt(stored.text);
         (self.key, self.id, self.conditions, self.is_theirs) =
