@@ -37,8 +37,8 @@ const STEPS_TARGET: f64 = 25.0;
 const MANUALS_TARGET: f64 = 5.0;
 /// The maximum median time of a search request, in milliseconds.
 const SEARCH_TARGET: f64 = 20.0;
-/// The maximum factor by which ten times as many properties may slow down a response that does not
-/// depend on them.
+/// The maximum factor by which a response that does not depend on the properties may become slower
+/// when the organization has ten times as many properties.
 const GROWTH_TARGET: f64 = 1.5;
 /// The minimum number of requests in a round that measures latency.
 const MIN_REQUESTS: usize = 200;

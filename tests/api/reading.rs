@@ -194,7 +194,8 @@ async fn verdict(house: &House<'_>, stay: Uuid, manual: Uuid, at: &str) -> (bool
 type Times<'m> = &'m [(&'m str, &'m str)];
 
 /// Checks a manual's visibility against a table. Each row has visibility rules of the manual,
-/// changed fields of the stay, and a list of timestamps, each with the expected key of the reason.
+/// changed fields of the stay, and a list of timestamps. With each timestamp is the key of the
+/// reason for which the service must show or hide the manual at that time.
 async fn check(house: &House<'_>, flat: Uuid, manual: Uuid, table: &[(Value, Value, Times<'_>)]) {
     for (rule, changes, moments) in table {
         let rules = if rule.is_array() {

@@ -176,7 +176,8 @@ const REQUIRED: [&str; 35] = [
     "calendar_feed.warnings[].problem",
 ];
 
-/// An organization with a row in every table that has documents, and clients that can read them.
+/// An organization with a row in every table that has documents, and clients that can read these
+/// rows.
 struct StoredScene<'a> {
     house: House<'a>,
     connected: Api,

@@ -453,8 +453,8 @@ fn status_label(request: &ConsoleRequest, status: &str) -> String {
     )
 }
 
-/// Formats a value of a changed field in words. A text that is no known date, option or id is
-/// returned unchanged.
+/// Formats a value of a changed field in words. A text is returned unchanged if it is neither a
+/// known id nor a value with a known label or format.
 fn plain(
     request: &ConsoleRequest,
     field: &str,

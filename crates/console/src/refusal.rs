@@ -119,8 +119,8 @@ impl ConsoleRefusal {
         }
     }
 
-    /// Returns the messages to show: one for each issue, with the label of its field. If there are
-    /// no issues, returns the message about the request.
+    /// Returns the messages to show: one for each issue, with the label of its field if the issue
+    /// names one. If there are no issues, returns only the message of the refusal.
     pub fn sentences(&self, request: &ConsoleRequest) -> Vec<String> {
         let issues = self.issues.iter().map(|issue| {
             let field = issue

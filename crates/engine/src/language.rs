@@ -1,5 +1,5 @@
 //! Matches the language that a reader requests with the languages of the existing versions of a
-//! text (rules: translations#languages), after CLDR.
+//! text (rules: translations#languages). The data about languages is that of CLDR.
 //!
 //! Tags are compared in canonical form with their likely script and region, from ICU4X's data. A
 //! version in another script does not match. Readers of simplified Chinese do not get traditional

@@ -312,7 +312,8 @@ impl<'v> FieldValues<'v> {
         )
     }
 
-    /// Returns the hidden fields that tell the server which answer to a question the form showed.
+    /// Returns the hidden fields that repeat the saved answer to a question, as the form shows it.
+    /// With these fields, the server can tell whether the guest has changed the answer.
     fn answered(&self, question: &'v QuestionView) -> Vec<(String, Cow<'v, str>)> {
         let saved = question.answer.as_ref().unwrap_or(&Value::Null);
         if question.kind == QuestionKind::FreeFormInput {

@@ -31,8 +31,8 @@ const BLACK: Rgb = Rgb([0x05; 3]);
 /// The page background in dark mode.
 const NIGHT: Rgb = Rgb([0x12, 0x14, 0x18]);
 
-/// Number of steps between a colour and black or white. The page uses the first step at which the
-/// colour is readable.
+/// Number of steps in which an unreadable colour is mixed with more and more black or white. The
+/// page uses the first mixture that is readable.
 const STEPS: u8 = 40;
 
 /// An sRGB colour, as red, green and blue.

@@ -83,7 +83,7 @@ impl MiddleBox {
         self.settings.is_closed.store(false, Ordering::SeqCst);
     }
 
-    /// Delays all data that the database sends by the duration `by`.
+    /// Makes the proxy pass on all data of the database with the delay `by`.
     pub fn delay(&self, by: Duration) {
         self.settings
             .delay

@@ -118,8 +118,8 @@ fn require(request: &ConsoleRequest) -> Result<(), ConsoleRefusal> {
     }
 }
 
-/// A tab of the screen for records, one for each record kind: label, address, and whether the tab
-/// is selected.
+/// A tab of the screen for records: label, address, and whether the tab is selected. Each record
+/// kind in [`KINDS`] has a tab, but the tab of reservations is shown only while it is selected.
 type RecordTab = (&'static str, String, bool);
 
 fn tabs(request: &ConsoleRequest, shown: RecordKind) -> Vec<RecordTab> {

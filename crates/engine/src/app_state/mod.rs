@@ -27,7 +27,7 @@ pub struct AppState {
     pub public_url: String,
     /// For each API key, the last use that is not yet stored in the database.
     pub uses: Uses,
-    /// The values that modules have listed.
+    /// The lists: functions and values that modules offer to lower modules.
     pub lists: &'static Lists,
     extensions: Extensions,
     wake_signals: WakeSignals,

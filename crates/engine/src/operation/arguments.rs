@@ -1,10 +1,10 @@
-//! The values that were sent with a request, parsed.
+//! The parsed values of a request: path, query and body, or the arguments of a tool call.
 
 use serde_json::Value;
 
 use crate::error::Issue;
 
-/// All values that a caller sent, parsed.
+/// All parsed values of one request.
 pub enum Arguments {
     /// The values of an HTTP request.
     Http {

@@ -120,7 +120,7 @@ impl Declaration {
         self
     }
 
-    /// Sets the audit entry of the operation.
+    /// Declares that the operation writes an audit entry, and how the entry is built.
     #[must_use]
     pub fn audited(mut self, audits: Audits) -> Self {
         self.0.audits = Some(audits);

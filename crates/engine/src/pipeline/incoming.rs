@@ -38,7 +38,8 @@ use crate::error::Error;
 const CHUNK_OVERHEAD: u64 = 128;
 
 /// The memory budget for request bodies allows one unfinished body for each 32 KiB of the budget.
-/// An unfinished body also uses about 11 KiB for its stream, which are not counted in the budget.
+/// Each unfinished body uses about 11 KiB more for its stream. The budget does not count this
+/// memory.
 const BYTES_PER_BODY: u64 = 32 << 10;
 
 /// The number of unfinished bodies that even the smallest budget allows.

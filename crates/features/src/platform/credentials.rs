@@ -44,7 +44,7 @@ store::statements! {
     /// Inserts an API key.
     INSERT_KEY = "insert into api_key (organization_id, id, token_hash, created_at, doc)
         values (?1, ?2, ?3, ?4, ?5)";
-    /// The API keys of an organization.
+    /// Selects the API keys of an organization, in the order of creation.
     LIST_KEYS = "select id, doc, created_at from api_key where organization_id = ?1
         order by created_at, id";
     /// Replaces the token of an API key. The previous token stays valid until time `?4`. A token

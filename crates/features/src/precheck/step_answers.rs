@@ -1,4 +1,5 @@
-//! A step in responses: to the organization after a write, and to the platform.
+//! The forms of a step in responses: the form for the organization after a write of the step, and
+//! the form for the platform.
 
 use engine::moment::Moment;
 use jiff::Timestamp;

@@ -171,7 +171,8 @@ pub trait TextRules: Send + Sync {
         Ok(things.iter().copied().collect())
     }
 
-    /// Returns the resources in `things` that a limited caller may change.
+    /// Returns the resources in `things` that a limited caller may change. By default, these are
+    /// all resources in `things`.
     fn writable(&self, _: &mut Context<'_, '_>, things: &[Uuid]) -> Result<HashSet<Uuid>> {
         Ok(things.iter().copied().collect())
     }

@@ -176,8 +176,8 @@ impl Connection {
         self.pool.as_ref().is_some_and(|pool| pool.is_sharded())
     }
 
-    /// Records that work panicked. The connection is closed when it returns to the pool, because
-    /// the state of its transaction is unknown.
+    /// Marks the connection as broken after work on it panicked. The connection is closed when it
+    /// returns to the pool, because the state of its transaction is unknown.
     pub(crate) fn mark_broken(&mut self) {
         self.state = ConnectionState::Broken;
     }

@@ -59,8 +59,8 @@ struct QuestionItem {
     kinds: Vec<(&'static str, String, bool)>,
     is_kept: bool,
     is_written: bool,
-    /// The options of a stored yes-or-no question, which the service creates. Empty for any other
-    /// question. Each has its key, its label, and whether choosing it flags the submission.
+    /// The options that the service created for a stored yes-or-no question. Each option has its
+    /// key, its label, and whether choosing it flags the submission. Empty for any other question.
     own_options: Vec<(String, String, bool)>,
     ways: Vec<ConditionOption>,
     /// The earlier questions of the step that have options. Each has its key, its title, and

@@ -18,7 +18,7 @@ pub(super) use records::{GuestFile, forget, of_stay, of_stays};
 pub(crate) use sweep::remove_folder;
 pub use sweep::{UploadRetention, run, sweep};
 
-/// Returns every statement on files.
+/// Returns every SQL statement about the files of guests.
 pub(super) fn statements() -> Vec<&'static store::Statement> {
     [address::STATEMENTS, records::STATEMENTS, sweep::STATEMENTS].concat()
 }
