@@ -47,7 +47,7 @@ impl Client {
         })
     }
 
-    /// Returns a client of another server, with the same credential.
+    /// Returns a client with the same credential for another server, which listens on `address`.
     pub fn at(&self, address: SocketAddr) -> anyhow::Result<Self> {
         let host = HeaderValue::from_str(&address.to_string())?;
         Ok(Self {

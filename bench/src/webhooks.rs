@@ -60,8 +60,8 @@ const IDLE_TARGET: f64 = 2.0;
 
 /// Number of receivers to which the backlog is sent.
 const BACKLOG_RECEIVERS: usize = 10;
-/// Number by which the length of a round in seconds is multiplied to get the number of deliveries
-/// in the backlog. The backlog of a full round has 100,000 deliveries.
+/// Number of deliveries in the backlog for each second of a round's length. A full round lasts four
+/// seconds, so its backlog has 100,000 deliveries.
 const BACKLOG_PER_SECOND: u32 = 25_000;
 /// Number of syncs that create the backlog.
 const BATCHES: usize = 5;

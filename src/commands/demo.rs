@@ -42,7 +42,7 @@ const DISTRICT: &str = "Eixample";
 /// The room type whose tag has a portal of its own.
 const ROOM_TYPE: &str = "Private room";
 
-/// A row of the file of listings.
+/// A row of the CSV file [`LISTINGS`], which describes a flat.
 #[derive(Debug, Deserialize)]
 struct Listing {
     name: String,

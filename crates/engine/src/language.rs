@@ -240,7 +240,8 @@ impl LanguageReader {
     }
 
     /// Returns the version of a text that fits best, and how well it fits. If several versions fit
-    /// equally well, returns the one whose tag is first in alphabetical order.
+    /// equally well, returns the one whose tag is first in alphabetical order. Returns `None` if
+    /// there are no versions.
     pub fn best<'v>(&self, versions: impl IntoIterator<Item = &'v str>) -> Option<(&'v str, Fit)> {
         versions
             .into_iter()
@@ -264,7 +265,7 @@ pub fn parse_lenient(text: &str) -> Option<String> {
     format::language(&crate::typed::normalize_input(text).replace('_', "-"))
 }
 
-/// Returns the region in a tag.
+/// Returns the region in a tag. Returns `None` if the tag is invalid or contains no region.
 #[must_use]
 pub fn region(tag: &str) -> Option<String> {
     let region = Tag::parse(tag)?.canonical.region?;

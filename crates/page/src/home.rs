@@ -313,7 +313,7 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
 }
 
 /// Returns the question of the last survey that the guest can answer now, and the address of the
-/// survey's page.
+/// survey's page. Returns `None` if the guest can answer no survey now.
 fn asks_for_review(page_stay: &PageStay) -> Option<(&'static str, String)> {
     let kind = page_stay.view.review_requests.last().copied()?;
     Some((

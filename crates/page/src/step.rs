@@ -255,6 +255,7 @@ fn is_accepted_otherwise(step: &StepView) -> bool {
 }
 
 /// Returns a hidden field with the hash of the text that the form shows and the guest accepts.
+/// Returns no field if the step has no such text.
 fn shown_text(step: &StepView) -> Vec<(String, Cow<'_, str>)> {
     let text = step.agreement.as_ref();
     let text = text.and_then(|agreement| agreement.text.as_deref());

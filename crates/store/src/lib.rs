@@ -148,7 +148,7 @@ pub struct Load {
 pub struct WaitTotals {
     /// Number of operations that waited for a connection.
     pub count: u64,
-    /// Sum of the times that these operations waited.
+    /// Sum of the times that the counted operations waited.
     pub time: Duration,
 }
 

@@ -159,7 +159,8 @@ impl<W> Queue<W> {
     }
 
     /// Records that an item of a share has ended, and how long it took. Returns the share's next
-    /// item, which the same thread can run at once, without a new turn of the share.
+    /// item, which the same thread can run at once, without a new turn of the share. Returns `None`
+    /// if no item of the share waits.
     pub(crate) fn follow(&self, share: Share, took: Duration) -> Option<W> {
         let mut state = self.state();
         let queue_of_share = state.charge(share, took)?;

@@ -146,7 +146,8 @@ async fn get(client: &Client, url: &str) -> Result<Response, String> {
     client.get(url).send().await.map_err(text)
 }
 
-/// Returns the time in a response's `Date` header.
+/// Returns the time in a response's `Date` header. Returns `None` if the header is missing or
+/// invalid.
 fn time_of(response: &Response) -> Option<Timestamp> {
     let date = response.headers().get(DATE)?.to_str().ok()?;
     jiff::fmt::rfc2822::parse(date)

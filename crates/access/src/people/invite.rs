@@ -106,8 +106,8 @@ pub async fn add_organization(service: &Service, new: NewOrganization) -> Result
 }
 
 /// Invites a person as a member. If a member already has the mail address of the invitation,
-/// changes that member's name and permissions to those in the invitation, and creates a new sign-in
-/// link. Fails if that member is inactive.
+/// changes that member's name and permissions to those in the invitation, if it contains any, and
+/// creates a new sign-in link. Fails if that member is inactive.
 pub async fn invite(service: &Service, invitation: Invitation) -> Result<InvitedMember> {
     let (now, app_state) = (service.clock.now(), service.app_state.clone());
     let share = Some(invitation.organization);

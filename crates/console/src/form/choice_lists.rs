@@ -249,7 +249,8 @@ async fn by_ids(request: &ConsoleRequest, lists: &str, ids: &[&str]) -> Vec<Row>
 }
 
 /// Returns the rows of `lists` whose names contain the text, at most [`MOST_FOUND`] of each record
-/// kind. If the text is an id, returns only the row with this id.
+/// kind. If the text is an id, returns only the row with this id. `lists` has the names of list
+/// operations, separated by `+`.
 async fn search(
     request: &ConsoleRequest,
     lists: &str,

@@ -225,7 +225,7 @@ impl StayExplanation {
         (!values.is_empty()).then(|| fill(words.withheld, &[("values", &values.join(", "))]))
     }
 
-    /// Returns the id of the portal of the stay.
+    /// Returns the id of the portal of the stay; `None` if the stay has no portal.
     pub fn portal_id(&self) -> Option<Uuid> {
         self.0.portal.id
     }

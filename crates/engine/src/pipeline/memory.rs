@@ -71,8 +71,8 @@ pub struct CacheStatistics {
     pub bytes: u64,
 }
 
-/// The token of a request. `B` is the type of a bearer token and `L` that of a link's token: text,
-/// or the parsed token for look-ups.
+/// The token of a request. `B` is the type of a bearer token: text, or the token parsed for
+/// look-ups. `L` is the type of a link's token, which is text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PresentedCredential<B, L> {
     /// A bearer token.

@@ -137,7 +137,7 @@ impl CalendarFetcher {
         self.interval
     }
 
-    /// Sets the service whose feeds are fetched.
+    /// Sets the service whose feeds are fetched. Only the first call has an effect.
     pub fn set_service(&self, service: &Arc<Service>) {
         self.service.get_or_init(|| Arc::downgrade(service));
     }

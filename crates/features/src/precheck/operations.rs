@@ -231,8 +231,8 @@ fn get_guest_fields(context: &mut Context<'_, '_>, input: ById) -> Result<StepGu
     })
 }
 
-/// Checks the fields that a request contains. A new step is checked completely. For an update, only
-/// rules that need no stored data are checked here. The transaction checks all others.
+/// Checks the fields that a request contains. A new step is checked completely. For an update, this
+/// function checks only the rules that need no stored data. The transaction checks all other rules.
 fn rules(
     sent: StepFields,
     wrong: &[&str],

@@ -102,7 +102,7 @@ pub enum ActivationNeed {
     PaymentAccount,
 }
 
-/// The kind of the amounts that a guest pays for a step.
+/// The kind of amounts that guests pay for steps of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostKind {
     None,

@@ -37,7 +37,9 @@ macro_rules! select {
     };
 }
 
-/// Selects records of the properties `?12` and, if `?13` is true, records without a property.
+/// Builds a statement that selects `$what` of the records of the properties `?12` and, if `?13` is
+/// true, of the records without a property. Unless `?9` is true, the statement omits records whose
+/// check-in is not between the days `?10` and `?11`.
 macro_rules! on {
     ($what:literal) => {
         concat!(

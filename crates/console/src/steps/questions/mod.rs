@@ -366,7 +366,8 @@ impl Offered {
     }
 }
 
-/// Returns the title of a question. If the question has no text, returns its number.
+/// Returns a title of a question: its shortened text or, if it has no text, a word for a question
+/// with the question's number.
 fn name_of(request: &ConsoleRequest, question: &EditedQuestion, number: usize) -> String {
     if question.text.is_blank() {
         format!("{} {}", request.texts.steps.question, number + 1)

@@ -141,7 +141,8 @@ impl StoredCharge {
         }
     }
 
-    /// Marks the next notice as sent if it is due, and returns it.
+    /// Marks the next notice as sent if it is due, and returns it. Returns `None` if no notice is
+    /// due.
     pub(super) fn take_due_notice(&mut self, now: Timestamp) -> Option<ChargeNoticeKind> {
         let (notice, at) = self.next_notice()?;
         if at.0 > now {
