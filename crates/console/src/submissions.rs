@@ -228,7 +228,7 @@ struct ShownStep {
 /// The record of an accepted agreement, as the page shows it.
 struct ShownAcceptance {
     when: FormattedTime,
-    /// A line with the language of the accepted text, and a hash of that text.
+    /// A line with the language and the hash of the text that the guest accepted.
     about: Option<String>,
     signed_name: Option<String>,
     /// The text that the guest accepted.

@@ -27,7 +27,7 @@ pub struct AppState {
     pub public_url: String,
     /// For each API key, the last use that is not yet stored in the database.
     pub uses: Uses,
-    /// The lists: functions and values that modules offer to lower modules.
+    /// The lists: functions and values that higher modules offer to lower ones.
     pub lists: &'static Lists,
     extensions: Extensions,
     wake_signals: WakeSignals,

@@ -202,8 +202,9 @@ pub(super) fn agreement_text_id(step: &Step) -> Option<Uuid> {
     }
 }
 
-/// Returns the agreement's text in the guest's language; `None` if only an e-signature provider has
-/// the text.
+/// Returns the agreement's text in the guest's language, or else the step's
+/// `contract_template_text`. Returns `None` without either text, for example because only an
+/// e-signature provider has the text.
 pub(super) fn agreement_text(step: &Step, texts: &Texts) -> Option<String> {
     let written = || {
         (step.step_type.answer_form() == AnswerForm::Agreement)

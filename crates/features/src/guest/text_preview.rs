@@ -145,8 +145,9 @@ fn stay(context: &mut Context<'_, '_>, property: Uuid, language: &str) -> Result
     })
 }
 
-/// Returns whether a text is the description of a Wi-Fi manual. Only such a description may show
-/// the password of the flat's Wi-Fi network in place of a placeholder.
+/// Returns the placement of a text: `WifiManual` for the description of a Wi-Fi manual, otherwise
+/// `Elsewhere`. Only the description of a Wi-Fi manual may show the password of the flat's Wi-Fi
+/// network in place of a placeholder.
 fn placement(context: &mut Context<'_, '_>, text: Uuid) -> Result<TextPlacement> {
     let manuals = manuals::all_manuals(context)?;
     let is_of_wifi = manuals.iter().any(|covered| {

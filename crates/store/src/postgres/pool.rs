@@ -34,7 +34,7 @@ const AGE_LIMIT: Duration = Duration::from_mins(30);
 pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,
-    /// Statements sent first on each new connection, if any.
+    /// The SQL statements that each new connection runs first; `None` if there are none.
     session: Option<&'static str>,
     catalogue: Arc<Catalogue>,
     /// Whether the organizations' rows are distributed over several servers.
