@@ -150,9 +150,9 @@ engine::resource! {
         #[schemars(extend("deprecated" = true))]
         is_enabled: bool;
 
-        /// Heading that guests read, up to 200 characters. A step without a heading of its own first
-        /// needs an English one; null restores the built-in title of the type. An update of it
-        /// needs `modify_tasks`. It cannot be sent together with `displayTitleMlTextId`.
+        /// Heading that guests read, up to 200 characters. A step without a heading of its own
+        /// first needs an English one; null restores the built-in title of the type. An update of
+        /// it needs `modify_tasks`. It cannot be sent together with `displayTitleMlTextId`.
         #[schemars(extend("x-permission" = "modify_tasks"))]
         display_title: Option<Text200>, in basics;
 
