@@ -298,8 +298,8 @@ async fn a_refusal_of_the_connector_is_stored_and_replayed(app: App, connector: 
     api.post(&path, json!({})).await.error(502);
     connector.answer(200);
     api.post(&path, json!({})).await.data();
-    // The service also stores and replays the response of a successful command: the connector
-    // receives the command only once.
+    // With an idempotency key, the service stores the response of a successful command, too, and
+    // replays it: the connector receives the command only once.
     connector.received();
     let first = api.post_with_key(&path, "done", json!({})).await;
     let again = api.post_with_key(&path, "done", json!({})).await;

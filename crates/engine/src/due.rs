@@ -177,11 +177,11 @@ impl<W: DueWork> DueWorker<W> {
         delay.max(W::MIN_DELAY)
     }
 
-    /// Returns the latest stored time of work that is due at `now`. Work becomes due `W::delay`
-    /// after its stored time.
+    /// Returns the time at or before which the stored time of due work is. Work becomes due
+    /// `W::delay` after its stored time.
     fn until(&self, now: Timestamp) -> Timestamp {
-        // Due times are never before 1970. The two databases accept different earliest times, so a
-        // parameter before 1970 could be refused.
+        // Stored times are never before 1970. The two databases accept different earliest times, so
+        // a parameter before 1970 could be refused.
         now.checked_sub(W::delay(&self.service))
             .unwrap_or(Timestamp::UNIX_EPOCH)
             .max(Timestamp::UNIX_EPOCH)

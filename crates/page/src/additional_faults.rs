@@ -3,8 +3,8 @@
 //!
 //! Two checks find faults. The page first checks whether required values are missing. If none is
 //! missing, it calls the operation, which checks the values that the guest typed. So a refusal by
-//! the page names no invalid values, and a refusal by the operation need not name the missing
-//! values. The functions of this module find the faults of the other check.
+//! the page names no invalid values, and a refusal by the operation names no faults that only the
+//! page knows. The functions of this module find the faults of the other check.
 //!
 //! The operation accepts any value for a detail that the step does not require, such as a phone
 //! number. So only the page checks such details.

@@ -302,9 +302,10 @@ impl Postgres {
         drop(permit);
     }
 
-    /// Runs look-ups, each statement in a separate transaction. After the loss of a connection the
-    /// statements are sent again on another connection, so they must be repeatable. Blocks, and
-    /// only one thread at a time may call this method.
+    /// Runs `find`, which looks something up. On the server each of its statements is a transaction
+    /// of its own. After the loss of a connection the statements are sent again on another
+    /// connection, so they must be repeatable. Blocks. The threads that call this method share one
+    /// connection, so only one may call it at a time.
     pub(crate) fn look_up<T, E: WorkError>(
         &self,
         find: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,

@@ -92,8 +92,8 @@ pub enum InputKind {
 }
 
 /// Returns the input fields of an operation, without path parameters. If the input has a field
-/// `data`, returns the fields of `data`. The response of the operation `answered` decides which
-/// fields are readable.
+/// `data`, returns the fields of `data`. A field counts as readable if the response of the
+/// operation with the name `answered` has it, too.
 pub fn specs(
     operation: &'static Operation,
     answered: Option<&'static Operation>,

@@ -37,7 +37,7 @@ fn append_hidden(hidden: &[HiddenText], reason: &mut String, words: &ConsoleWord
     }
 }
 
-/// The language and the texts of a sentence.
+/// The language in which sentences are written, and the console's texts in this language.
 #[derive(Clone, Copy)]
 struct SentenceLanguage {
     words: &'static ConsoleWords,

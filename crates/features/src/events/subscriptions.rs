@@ -435,9 +435,9 @@ fn create(
         &INSERT,
         values![id, &key, event.as_ref(), &input.target_url.0, now, doc],
     )?;
-    // `DELETE_SURPLUS` deletes at most `MAX_DISABLED` subscriptions. One execution is enough: since
-    // its last execution for this credential, at most `MAX_ACTIVE` subscriptions can have become
-    // disabled.
+    // The statement keeps the `MAX_DISABLED` subscriptions that were disabled last, and deletes at
+    // most as many others. Once is enough: at most `MAX_ACTIVE`, which is less, can have become
+    // disabled since the statement ran last for this credential.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.wake(DELETIONS);
     }

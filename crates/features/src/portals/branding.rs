@@ -122,7 +122,8 @@ engine::resource! {
     #[schemars(rename = "PortalBranding")]
     pub struct BrandingFields {
         /// Message that guests see at the head of their portal, in English, up to 2000 characters.
-        /// It is translated in the background. On create only; a blank text adds no message.
+        /// It is translated in the background. Only a create accepts it; a blank text adds no
+        /// message.
         callout_message: Option<Text2000>;
     }
 }

@@ -131,7 +131,8 @@ pub struct OptionInput {
     #[serde(default)]
     pub id: Option<Uuid>,
     /// Id of a `precheck_question` translation: the option's name. Required for `single_select` and
-    /// `multi_select`, refused for `yes_no`; a new link or a changed link needs `modify_tasks`.
+    /// `multi_select`, refused for `yes_no`; to link or change the translation needs
+    /// `modify_tasks`.
     #[schemars(extend("x-text-source" = "precheck_question", "x-permission" = "modify_tasks"))]
     #[serde(default)]
     pub name_ml_text_id: Option<Uuid>,

@@ -223,7 +223,7 @@ impl HostTally {
     }
 }
 
-/// Releases all hosts of an organization that is erased.
+/// Releases all host names of an organization that is erased.
 pub(crate) fn release_domains(system: &mut System<'_, '_>, organization: Uuid) -> Result<()> {
     system.tx.execute(&RELEASE_ALL, &values![organization])?;
     Ok(())

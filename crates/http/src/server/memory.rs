@@ -1,4 +1,4 @@
-//! Returns memory to the system after many connections or large bodies.
+//! Returns memory to the operating system after many connections or large bodies.
 //!
 //! The memory of connections and bodies consists of many small objects. When they are freed, the
 //! allocator does not return most of their pages to the system ([`allocator`]).
@@ -9,8 +9,9 @@ use std::time::Duration;
 /// Interval at which the server checks [`Work`]. Memory is returned at most two intervals after the
 /// end of a burst of requests.
 const INTERVAL: Duration = Duration::from_secs(4);
-/// Bytes of work ([`Work`]) after which memory is returned. After less work, there is too little
-/// free memory to justify the search of every heap.
+/// Bytes of [`Work`] after which memory is returned: bytes that clients sent, and bytes for ended
+/// connections. After less work, there is too little free memory to justify the search for it in
+/// every heap of the allocator.
 const MIN_WORK: u64 = 1 << 20;
 /// Bytes that each ended connection adds to [`Work`], for the objects that the server had allocated
 /// for the connection. The bytes that the client sent are added separately.
