@@ -16,7 +16,7 @@ use test_support::files::{Part, form, send, uploads};
 use test_support::house::{House, id};
 use test_support::node::Node;
 use test_support::s3::Bucket;
-use test_support::waiting::{in_time, wait_until};
+use test_support::waiting::{in_time, read_until, wait_until};
 use test_support::{ApiResponse, App, http_client, new_id, on_both, reservation};
 
 const JPEG: &[u8] = b"\xFF\xD8\xFF\xE0\0\x10JFIF\0 a passport";
@@ -61,14 +61,7 @@ async fn keys(app: &App) -> Vec<String> {
 
 /// Waits until exactly `count` files are stored. The service removes files in the background.
 async fn wait_for_files(app: &App, count: usize) -> Vec<String> {
-    for _ in 0..2_000 {
-        let keys = keys(app).await;
-        if keys.len() == count {
-            return keys;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{count} were expected of {:?}", keys(app).await);
+    read_until(async || keys(app).await, |keys| keys.len() == count).await
 }
 
 async fn rows(app: &App) -> i64 {
@@ -986,25 +979,12 @@ async fn files_can_be_stored_in_a_bucket() {
                 .all(|key| keys.iter().any(|there| there == key))
             && keys.len() == 5
     };
-    for _ in 0..1_000 {
-        if expected(&bucket.keys()) && bucket.parts() == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert!(
-        expected(&bucket.keys()) && bucket.parts() == 0,
-        "{:?} and {} parts",
-        bucket.keys(),
-        bucket.parts()
-    );
+    read_until(
+        async || (bucket.keys(), bucket.parts()),
+        |(keys, parts)| expected(keys) && *parts == 0,
+    )
+    .await;
     assert!(bucket.calls("list") >= 2 && bucket.calls("give up") == 1);
     platform.ok(Method::DELETE, &of(""), None).await;
-    for _ in 0..1_000 {
-        if bucket.keys().len() == strange.len() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{:?}", bucket.keys());
+    read_until(async || bucket.keys(), |keys| keys.len() == strange.len()).await;
 }

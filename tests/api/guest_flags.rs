@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use test_support::house::{House, id, with};
+use test_support::waiting::read_until;
 use test_support::{App, new_id, on_both, reservation};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -539,13 +540,11 @@ async fn a_server_reports_abandoned_carts_in_the_background(app: App) {
         .await
         .data();
     app.clock.advance(Duration::from_millis(200));
-    for _ in 0..400 {
-        if changes(&house).await == ["cart_abandoned"] {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("nothing within 10 s");
+    read_until(
+        async || changes(&house).await,
+        |changes| *changes == ["cart_abandoned"],
+    )
+    .await;
 }
 
 on_both!(a_guest_sees_instructions_of_flat_group_and_tags);

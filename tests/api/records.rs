@@ -2,7 +2,7 @@
 //! lists (rules: sync; records).
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use engine::access::Permission;
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use store::WorkCount;
 use uuid::Uuid;
 
 use test_support::dice::Dice;
+use test_support::waiting::wait_until_within;
 use test_support::{Api, ApiResponse, App, Org, new_id, on_both, reservation};
 
 /// A function that returns whether a list with a certain filter must contain a given reservation.
@@ -1045,12 +1046,5 @@ async fn an_import_updates_the_planner_statistics() {
         .map(|_| record("property", new_id(), &flat("F")))
         .collect();
     send(&org, json!({}), &flats).await.data();
-    let until = Instant::now() + Duration::from_secs(30);
-    while !planned().await {
-        assert!(
-            Instant::now() < until,
-            "nobody has looked at what there is now"
-        );
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    wait_until_within(Duration::from_secs(30), "the table is analyzed", planned).await;
 }

@@ -10,11 +10,12 @@ use std::time::Duration;
 use features::translations::Translator;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use test_support::http_server::{HttpServer, RecordedRequest, Reply, response};
+use test_support::ports::free_port;
+use test_support::waiting::read_until;
 use test_support::{Api, App, on_both};
 
 /// A time that is longer than any pause between two attempts at one translation job.
@@ -91,13 +92,11 @@ impl TranslationProvider {
     }
 
     async fn until_requested(&self, count: usize) {
-        for _ in 0..2_000 {
-            if self.server.requests().len() >= count {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("{} requests within 10 s", self.server.requests().len());
+        read_until(
+            async || self.server.requests().len(),
+            |requests| *requests >= count,
+        )
+        .await;
     }
 }
 
@@ -159,13 +158,11 @@ async fn versions(api: &Api, id: &str) -> Value {
 
 /// Waits until [`versions`] of a translation equals `expected`.
 async fn until(api: &Api, id: &str, expected: Value) {
-    for _ in 0..800 {
-        if versions(api, id).await == expected {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    assert_eq!(versions(api, id).await, expected);
+    read_until(
+        async || versions(api, id).await,
+        |versions| *versions == expected,
+    )
+    .await;
 }
 
 fn hello() -> Value {
@@ -249,14 +246,7 @@ async fn failed_translations_are_retried_until_they_succeed(app: App) {
     let provider = TranslationProvider::start().await;
     let api = app.org().await.key().await;
     let text = create(&api, "Hello").await;
-    let nobody = format!(
-        "http://{}",
-        TcpListener::bind("127.0.0.1:0")
-            .await
-            .unwrap()
-            .local_addr()
-            .unwrap()
-    );
+    let nobody = format!("http://127.0.0.1:{}", free_port());
     let unheard = Translator::new(app.server.service.clone(), &nobody, None).unwrap();
     assert_eq!(unheard.step().await, 2);
     let translator = provider.translator(&app, None);

@@ -19,7 +19,8 @@ use tokio_rustls::client::TlsStream;
 use vestibule::server::Server;
 
 use test_support::node::Node;
-use test_support::pebble::{Pebble, free_port};
+use test_support::pebble::Pebble;
+use test_support::ports::free_port;
 use test_support::waiting::{in_time, wait_until_within};
 use test_support::{choose_tls_provider, serve_flags};
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -229,7 +228,7 @@ async fn repeated_backups_under_load_are_restored_with_files() {
         .spawn()
         .unwrap();
     let mut seen = std::collections::BTreeSet::new();
-    for _ in 0..400 {
+    wait_until("four backups are made", async || {
         if sets.exists() {
             seen.extend(
                 names_in(&sets)
@@ -237,12 +236,9 @@ async fn repeated_backups_under_load_are_restored_with_files() {
                     .filter(|name| !name.starts_with('.')),
             );
         }
-        if seen.len() >= 4 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    assert!(seen.len() >= 4, "{seen:?}");
+        seen.len() >= 4
+    })
+    .await;
     let pid = keeper.id().to_string();
     assert!(
         Command::new("kill")

@@ -14,7 +14,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use vestibule::server::Limits;
 
-use test_support::waiting::{in_time, wait_until_within};
+use test_support::waiting::{in_time, read_until, wait_until_within};
 use test_support::{ApiResponse, App};
 
 /// Time limit of a wait for an event that takes milliseconds on an idle machine.
@@ -598,15 +598,7 @@ async fn a_client_behind_a_trusted_proxy_has_its_own_limit() {
     for number in 0..4 {
         held.push(begun(&format!("198.51.{number}.1")).await);
     }
-    let mut status = 200;
-    for _ in 0..100 {
-        status = asked("203.0.113.1").await;
-        if status == 429 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(status, 429);
+    read_until(async || asked("203.0.113.1").await, |status| *status == 429).await;
     assert_eq!(asked("203.0.113.2").await, 200);
     for stream in &mut held {
         stream.write_all(b"12345678").await.unwrap();
@@ -617,14 +609,7 @@ async fn a_client_behind_a_trusted_proxy_has_its_own_limit() {
         assert_eq!(&answer, b"HTTP/1.1 400");
     }
     drop(held);
-    for _ in 0..100 {
-        status = asked("203.0.113.1").await;
-        if status == 200 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(status, 200);
+    read_until(async || asked("203.0.113.1").await, |status| *status == 200).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

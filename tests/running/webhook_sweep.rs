@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use test_support::node::Node;
 use test_support::receiver::{Receiver, subscribe, until, until_read};
-use test_support::waiting::wait_until;
+use test_support::waiting::{read_until, wait_until};
 use test_support::{App, Org, new_id, on_both, on_both_with, reservation};
 
 /// A number of rows that is larger than one batch of the sweep.
@@ -144,13 +144,7 @@ async fn rows(org: &Org<'_>) -> (i64, i64) {
 /// test does not run the sweep of every minute. So only the removal that the deletion of a
 /// subscription starts can change these numbers.
 async fn until_rows(org: &Org<'_>, expected: (i64, i64)) {
-    for _ in 0..800 {
-        if rows(org).await == expected {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("{:?}", rows(org).await);
+    read_until(async || rows(org).await, |rows| *rows == expected).await;
 }
 
 on_both_with!(

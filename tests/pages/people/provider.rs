@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use test_support::ports::free_port;
 use test_support::{ApiResponse, App, new_id};
 
 use super::idp::{CLIENT_ID, Idp, ResponseKind, SigningKey};
@@ -704,9 +705,7 @@ async fn a_silent_provider_times_out_after_ten_seconds() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unreachable_provider_shows_an_error_page() {
-    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let issuer = format!("--oidc-issuer=http://{}", unused.local_addr().unwrap());
-    drop(unused);
+    let issuer = format!("--oidc-issuer=http://127.0.0.1:{}", free_port());
     let app = App::on_sqlite(&[&issuer, "--oidc-client-id=x"]).await;
     let browser = Browser::new(&app);
     assert!(

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
+use test_support::waiting::read_until;
 use test_support::{App, on_both};
 
 use super::{Browser, ada, field, html, link, member, signed_in};
@@ -14,18 +15,15 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// times in the background.
 async fn until_uses_are_stored(app: &App, sessions: usize) {
     let expected = app.clock.now();
-    for _ in 0..800 {
-        let used = app
-            .query("select used_at from member_session", Vec::new(), |row| {
-                row.get::<jiff::Timestamp>(0)
-            })
-            .await;
-        if used.iter().filter(|used| **used == expected).count() == sessions {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("the use of a session was not noted");
+    let statement = "select used_at from member_session";
+    read_until(
+        async || {
+            app.query(statement, Vec::new(), |row| row.get::<jiff::Timestamp>(0))
+                .await
+        },
+        |used| used.iter().filter(|used| **used == expected).count() == sessions,
+    )
+    .await;
 }
 
 on_both!(use_extends_a_session_to_at_most_twelve_hours);

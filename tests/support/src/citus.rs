@@ -10,7 +10,8 @@ use postgres::{Client, NoTls};
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
-use super::postgres::{binaries, is_root, on_a_free_port, unprivileged};
+use super::ports::on_a_free_port;
+use super::postgres::{binaries, is_root, unprivileged};
 
 /// Number of shards of a table. With four shards a table, no worker has all of them, and the
 /// creation of a database takes about a second.
@@ -69,7 +70,8 @@ impl Servers {
                 "--no-sync",
             ];
             assert!(servers.run("initdb", &settings));
-            servers.ports[server] = on_a_free_port(|port| servers.try_start(server, port));
+            (servers.ports[server], ()) =
+                on_a_free_port(|port| servers.try_start(server, port).then_some(()));
         }
         stop_with_this_process(servers.directory.path());
         Some(servers)

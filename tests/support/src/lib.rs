@@ -15,6 +15,7 @@ pub mod node;
 pub mod patroni;
 pub mod pebble;
 pub mod pgbouncer;
+pub mod ports;
 pub mod postgres;
 pub mod proxy;
 pub mod queueing;

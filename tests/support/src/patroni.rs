@@ -2,7 +2,6 @@
 //! The programs of Patroni and etcd must be where Debian installs them.
 
 use std::fs::File;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,6 +12,7 @@ use tempfile::TempDir;
 
 use super::choose_tls_provider;
 use super::left_out::leave_out;
+use super::ports::free_port;
 use super::postgres::{binaries, is_root, unprivileged};
 
 /// Time limit of the wait for a primary and a synchronous standby.
@@ -59,7 +59,7 @@ impl PatroniPair {
             .tempdir()
             .unwrap();
         std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        let [store, peers] = free_ports();
+        let [store, peers] = [free_port(), free_port()];
         let etcd = start_etcd(directory.path(), store, peers);
         std::fs::write(directory.path().join("etcd.pid"), etcd.id().to_string()).unwrap();
         end_with_this_process(directory.path());
@@ -234,7 +234,7 @@ impl Drop for PatroniPair {
 
 impl PatroniMember {
     fn start(directory: &Path, name: &str, store: u16, bin: &Path) -> Self {
-        let [api, port] = free_ports();
+        let [api, port] = [free_port(), free_port()];
         let home = directory.join(name);
         std::fs::create_dir(&home).unwrap();
         let settings = json!({
@@ -379,12 +379,6 @@ fn start_patroni(home: &Path) -> Child {
         .unwrap();
     std::fs::write(home.join("patroni.pid"), patroni.id().to_string()).unwrap();
     patroni
-}
-
-fn free_ports() -> [u16; 2] {
-    // The second port is bound before the first one is closed, so that the two ports differ.
-    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
 /// A shell script that kills etcd, Patroni and PostgreSQL. It reads their process ids from files

@@ -3,7 +3,7 @@
 //! Pebble validates a host name by a TLS-ALPN-01 handshake. Its DNS server resolves every host name
 //! to 127.0.0.1.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use super::choose_tls_provider;
 use super::left_out::leave_out;
+use super::ports::free_port;
 use super::waiting::{WAIT_LIMIT, block_until};
 
 /// Lifetime of issued certificates in seconds: 90 days.
@@ -148,12 +149,6 @@ fn run(directory: &TempDir, [acme, _, names]: [u16; 3]) -> Child {
         .unwrap();
     wait_for(acme);
     server
-}
-
-/// Returns a port that no program on this machine uses at this moment.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 fn wait_for(port: u16) {

@@ -1,12 +1,13 @@
 //! Runs PgBouncer in front of one database, for one test.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
+use super::ports::on_a_free_port;
 use super::postgres::{is_root, unprivileged};
 use super::waiting::block_until;
 
@@ -47,34 +48,25 @@ impl PgBouncer {
             url.username(),
         );
         let directory = tempfile::tempdir().unwrap();
-        // Another program may use the port before PgBouncer does, so the test tries up to five
-        // ports.
-        for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0")
-                .unwrap()
-                .local_addr()
-                .unwrap()
-                .port();
-            let settings = directory.path().join("pgbouncer.ini");
+        let settings = directory.path().join("pgbouncer.ini");
+        let (port, process) = on_a_free_port(|port| {
             let text = format!(
                 "[databases]\n{database} = host=127.0.0.1 port={server} dbname={database} \
                     user={user}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = \
                     {port}\nunix_socket_dir =\nauth_type = any\n{pool}\n"
             );
             std::fs::write(&settings, text).unwrap();
-            if let Some(process) = run(program, &settings, port) {
-                let database_url = format!("postgres://{user}@127.0.0.1:{port}/{database}");
-                return Some(Self {
-                    process,
-                    program,
-                    settings,
-                    port,
-                    database_url,
-                    _directory: directory,
-                });
-            }
-        }
-        panic!("pgbouncer does not start");
+            run(program, &settings, port)
+        });
+        let database_url = format!("postgres://{user}@127.0.0.1:{port}/{database}");
+        Some(Self {
+            process,
+            program,
+            settings,
+            port,
+            database_url,
+            _directory: directory,
+        })
     }
 
     /// Sends `kill -9`. All connections through PgBouncer end, and new connections are refused.

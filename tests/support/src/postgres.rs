@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
+use super::ports::on_a_free_port;
 use super::server_process::output_of;
 
 /// Options of the PostgreSQL server. The port is not one of them, because each cluster has another
@@ -145,7 +146,7 @@ fn start(options: &str) -> Option<Cluster> {
             "--no-sync"
         ]
     ));
-    let port = on_a_free_port(|port| {
+    let (port, ()) = on_a_free_port(|port| {
         run(
             "pg_ctl",
             &[
@@ -159,28 +160,13 @@ fn start(options: &str) -> Option<Cluster> {
                 "start",
             ],
         )
+        .then_some(())
     });
     stop_with_this_process(&data);
     Some(Cluster {
         url: format!("postgres://vestibule@127.0.0.1:{port}"),
         _directory: directory,
     })
-}
-
-/// Calls `starts`, which starts a server, with a free port. If another program uses the port before
-/// the server does, tries again with another port, up to five times. Returns the server's port.
-pub fn on_a_free_port(mut starts: impl FnMut(u16) -> bool) -> u16 {
-    for _ in 0..5 {
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        if starts(port) {
-            return port;
-        }
-    }
-    panic!("a server does not start");
 }
 
 pub fn is_root() -> bool {

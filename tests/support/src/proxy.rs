@@ -11,6 +11,7 @@ use reqwest::{Certificate, Client, ClientBuilder};
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
+use super::ports::free_port;
 use super::{choose_tls_provider, http_client};
 
 /// The proxies that `deploy/` has a configuration for.
@@ -21,11 +22,6 @@ const SITE: &str = "stay.example.com";
 
 pub fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy")
-}
-
-pub fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// The port and the certificate of the proxy's public URL, chosen before the proxy starts.

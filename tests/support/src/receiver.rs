@@ -12,6 +12,7 @@ use sha2::Sha256;
 use tokio::sync::mpsc;
 
 use super::http_server::{HttpServer, RecordedRequest, Reply, response};
+use super::waiting::read_until;
 use super::{Api, App};
 
 /// A webhook request that the receiver has received.
@@ -133,14 +134,7 @@ pub async fn until(api: &Api, condition: impl Fn(&Value) -> bool) -> Value {
 
 /// Waits until the data at a path satisfies `condition`.
 pub async fn until_read(api: &Api, path: &str, condition: impl Fn(&Value) -> bool) -> Value {
-    for _ in 0..800 {
-        let read = api.get(path).await.data();
-        if condition(&read) {
-            return read;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("{}", api.get(path).await.data());
+    read_until(async || api.get(path).await.data(), condition).await
 }
 
 /// Advances the clock until the next retry arrives at the receiver. Returns the delivery that

@@ -1,13 +1,14 @@
 //! Runs Redis for one test, if `redis-server` is installed.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::left_out::leave_out;
+use super::ports::on_a_free_port;
 use super::waiting::block_until;
 
 /// A running Redis that stores nothing on disk, killed when dropped.
@@ -34,22 +35,12 @@ impl Redis {
             return None;
         }
         let directory = tempfile::tempdir().unwrap();
-        // Another program may use the port before Redis does, so the test tries up to five ports.
-        for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0")
-                .unwrap()
-                .local_addr()
-                .unwrap()
-                .port();
-            if let Some(process) = run(port, &directory) {
-                return Some(Self {
-                    process,
-                    port,
-                    directory,
-                });
-            }
-        }
-        panic!("redis-server does not start");
+        let (port, process) = on_a_free_port(|port| run(port, &directory));
+        Some(Self {
+            process,
+            port,
+            directory,
+        })
     }
 
     pub fn url(&self) -> String {

@@ -4,9 +4,8 @@ use std::process::Stdio;
 
 use tempfile::TempDir;
 
-use super::postgres::{
-    OPTIONS, binaries, is_root, on_a_free_port, stop_with_this_process, unprivileged,
-};
+use super::ports::on_a_free_port;
+use super::postgres::{OPTIONS, binaries, is_root, stop_with_this_process, unprivileged};
 use super::waiting::block_until;
 
 /// A running standby. When the test process ends, the standby is stopped.
@@ -66,7 +65,7 @@ impl Standby {
                 "--no-sync",
             ],
         ));
-        let port = on_a_free_port(|port| {
+        let (port, ()) = on_a_free_port(|port| {
             run(
                 "pg_ctl",
                 &[
@@ -80,6 +79,7 @@ impl Standby {
                     "start",
                 ],
             )
+            .then_some(())
         });
         stop_with_this_process(&data);
         url.set_port(Some(port)).unwrap();

@@ -1,6 +1,7 @@
 //! Waits with a time limit. If the awaited event does not happen in time, the test panics with a
 //! message that names the event.
 
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 /// Time limit of a wait for an event that takes milliseconds on an idle machine.
@@ -22,6 +23,26 @@ pub async fn wait_until_within(limit: Duration, event: &str, mut holds: impl Asy
         }
     };
     in_time_within(limit, event, waiting).await;
+}
+
+/// Reads a value again and again until it satisfies `holds`, and returns it. Panics after
+/// [`WAIT_LIMIT`]. The message contains the value that was read last.
+pub async fn read_until<T: Debug>(
+    mut read: impl AsyncFnMut() -> T,
+    holds: impl Fn(&T) -> bool,
+) -> T {
+    let start = Instant::now();
+    loop {
+        let value = read().await;
+        if holds(&value) {
+            return value;
+        }
+        assert!(
+            start.elapsed() < WAIT_LIMIT,
+            "not within {WAIT_LIMIT:?}: {value:?}"
+        );
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 /// Does the same as [`wait_until`], but blocks the thread.
