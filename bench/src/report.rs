@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-/// A line of the results table: what was measured, the figure of the service (`ours`), the figure
-/// of the yardstick, their ratio, the target of the ratio or of the figure, and whether it is met.
+/// A line of the results table. It names the measurement and has the figure of the service (`ours`)
+/// and that of the yardstick. `ratio` compares the two. A target applies to the ratio, or to the
+/// figure of the service.
 #[derive(Debug)]
 pub struct Line {
     what: String,

@@ -505,8 +505,8 @@ async fn a_limited_caller_cannot_change_categories_of_others(app: App) {
                 .await
                 .status,
         );
-        // `reorder` sends the first category and the category of this round. In the first round,
-        // both are the same, and the service refuses a repeated id with 400, whoever the caller is.
+        // `reorder` sends the first category and the category of this round. In the first round
+        // both are the same category, and the service refuses a repeated id of any caller with 400.
         let reordered = if categories[0].0 == *category {
             400
         } else {

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use vestibule::server::Server;
 
 use test_support::receiver::Receiver;
+use test_support::waiting::read_until;
 use test_support::{
     Api, ApiResponse, App, Org, new_id, on_both, on_both_with, reservation, serve_flags,
 };
@@ -480,7 +481,7 @@ async fn going_offline_archiving_or_deleting_ends_a_reconnect_timer(app: App) {
     assert_eq!(house.after(DELAY).await, NOTHING);
     // The service treats a device that returns from the archive, or after its deletion, like a new
     // device: its first state fires no event. If a device goes offline again before its event has
-    // fired, the delay begins anew when the device comes back.
+    // fired, the next return of the device starts the delay again.
     for id in [gone, put_away, deleted] {
         assert_eq!(house.put("device", id, house.device(true)).await, NO_EVENT);
     }
@@ -631,13 +632,11 @@ async fn a_server_fires_due_timers_in_the_background(app: App) {
         "by the clock of the test no time has passed"
     );
     app.clock.advance(Duration::from_millis(200));
-    for _ in 0..800 {
-        if outbox(&app.server.service.store, org.id).await == [reconnected(id)] {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("nothing within 20 s");
+    read_until(
+        async || outbox(&app.server.service.store, org.id).await,
+        |rows| *rows == [reconnected(id)],
+    )
+    .await;
 }
 
 /// The flag with the base address of the photos of reviews.
@@ -762,7 +761,7 @@ async fn workflow_step_events_reach_only_authorized_subscriptions(app: App, rece
 
     // No event is sent for any of these runs of workflow steps. The subscription cannot access the
     // first run's record, the second run's record does not exist, and the member may not read the
-    // third run's record. The fourth run is of step `b`, to which nobody is subscribed.
+    // third run's record. The fourth run is of step `b`, which has no subscription.
     let task = org
         .record(
             "task",

@@ -1,8 +1,8 @@
 //! Records the HTML of the pages of the demo. A change of any byte shows as a change of the
 //! snapshot, which has a line with a checksum for each page.
 //!
-//! The HTML itself is written to `target/tmp/demo-pages`. To see what a change of the code did, run
-//! this test before and after the change, and compare the two folders.
+//! The test also writes the HTML itself to `target/tmp/demo-pages`. The folder of a run before a
+//! change of the code and the folder of a run after it show the difference that the change made.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;

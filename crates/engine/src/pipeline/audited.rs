@@ -12,8 +12,8 @@ use crate::context::{Context, System};
 use crate::error::{ErrorKind, Result};
 use crate::operation::{Answer, Operation};
 
-/// A call that writes an audit entry: its operation, the operation's declaration of what the entry
-/// records, and the input.
+/// A call that writes an audit entry: its operation, the declaration of the entry's contents, and
+/// the input.
 pub(super) struct Audited {
     operation: &'static Operation,
     audits: Audits,

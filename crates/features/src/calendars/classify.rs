@@ -155,8 +155,8 @@ pub(super) fn classify_event(summary: &str, description: &str, url: Option<&str>
     }
 }
 
-/// What the words of a text say about a calendar event: it is a booking, it blocks days, or either
-/// is possible.
+/// The kind of a calendar event according to the words of its text: the event is a booking, it
+/// blocks days, or both are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextMeaning {
     Booked,
@@ -164,8 +164,8 @@ enum TextMeaning {
     Unclear,
 }
 
-/// Returns what the words of a text say about a calendar event. Returns `None` if the text contains
-/// no word of `BOOKED`, `BLOCKED` or `CLOSED`.
+/// Returns the kind of a calendar event according to the words of its text. Returns `None` if the
+/// text contains no word of `BOOKED`, `BLOCKED` or `CLOSED`.
 fn meaning_of_words(text: &str) -> Option<TextMeaning> {
     let words = folded_words(text);
     let has = |list: &[&str]| list.iter().any(|word| words.contains(&format!(" {word} ")));

@@ -19,8 +19,8 @@ use super::eligibility;
 use super::workflow;
 use crate::records::{Record, RecordKind, find_records};
 
-/// Builds the data of deliveries. The data contains what the subscription's credential may read at
-/// the time of the build.
+/// Builds the data of deliveries. The data contains only fields that the subscription's credential
+/// may read when the data is built.
 pub struct Payloads(pub Arc<Service>);
 
 /// The subject of a delivery: the record or run from which the delivery's data is built.

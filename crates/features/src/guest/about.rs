@@ -12,7 +12,7 @@ pub enum ManualSubject {
     Door,
     /// How guests join the flat's Wi-Fi network.
     Wifi,
-    /// What the guest must do before leaving the flat.
+    /// The tasks of the guest before leaving the flat.
     Leaving,
     /// Any other subject.
     Else,

@@ -37,8 +37,8 @@ store::statements! {
         order by p.updated_at desc, p.step_id limit 1";
 }
 
-/// Which facts about the guest of a stay must be looked up in other records. Each look-up costs one
-/// query.
+/// The facts about the guest of a stay that must be looked up in other records. Each look-up costs
+/// one query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecognitionNeeds {
     /// Whether to look up earlier stays of the guest.

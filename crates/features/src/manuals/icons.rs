@@ -50,7 +50,7 @@ pub fn search(query: Option<&str>, limit: usize) -> FoundIcons {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SearchCoverIcons {
-    /// Part of an icon's name, in either case; left out: every icon.
+    /// Part of an icon's name, in upper or lower case; left out: every icon.
     #[serde(default)]
     #[schemars(length(max = 200))]
     query: Option<String>,

@@ -119,8 +119,8 @@ impl RecordState {
     }
 }
 
-/// A record of a batch: what the database has of it, and its state after the changes applied so
-/// far.
+/// A record of a batch: its stored version, and its state after the changes that the batch has
+/// applied so far.
 #[derive(Debug, Default)]
 struct BatchRecord {
     /// The record in the database: its time of creation, and the records to which it refers. `None`

@@ -25,7 +25,7 @@ pub enum QuestionKind {
     YesNo,
 }
 
-/// Which of the two answers an option of a yes-or-no question stands for.
+/// The answer for which an option of a yes-or-no question stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum YesNo {

@@ -67,7 +67,7 @@ pub enum RecordKind {
     Instruction,
 }
 
-/// Which records of a kind a caller can access if the caller has access to only some properties.
+/// The records of a kind that a caller with access to only some properties can access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LimitedAccess {
     /// The records of the caller's properties, and the records without a property.

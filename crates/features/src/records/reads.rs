@@ -355,7 +355,7 @@ struct FindRecords {
     /// Kind of the records.
     #[schemars(schema_with = "kinds")]
     kind: RecordKind,
-    /// Part of the name, in either case, with or without accents.
+    /// Part of the name, in upper or lower case, with or without accents.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
@@ -383,8 +383,8 @@ fn kinds(_: &mut SchemaGenerator) -> Schema {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListProperties {
-    /// Words of the property's name in any order, in either case, with or without accents. A
-    /// property is also found by its id or external reference. Other filters must match as well.
+    /// Words of the property's name in any order, in upper or lower case, with or without accents.
+    /// A property is also found by its id or external reference. Other filters must match as well.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
@@ -408,9 +408,9 @@ struct ListProperties {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ListReservations {
-    /// Words of the guest's name in any order, with or without comma, in either case, with or
-    /// without accents. A stay is also found by its booking code or id, and by the guest's e-mail
-    /// address or phone number. Other filters must match as well.
+    /// Words of the guest's name in any order, with or without comma, in upper or lower case, with
+    /// or without accents. A stay is also found by its booking code or id, and by the guest's
+    /// e-mail address or phone number. Other filters must match as well.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     query: Option<String>,
