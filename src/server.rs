@@ -336,18 +336,13 @@ impl Server {
                 move |_, stop| keep_statistics(store.clone(), stop),
             ));
         }
-        if service.store.is_sharded() {
+        background.push({
             let dependencies = dependencies.clone();
-            background.push(spawn_background_task(
-                &service,
-                "queue",
-                stop.token(),
-                move |_, stop| {
-                    let dependencies = dependencies.clone();
-                    async move { delivery::keep_queue(&dependencies, &stop).await }
-                },
-            ));
-        }
+            spawn_background_task(&service, "queue", stop.token(), move |_, stop| {
+                let dependencies = dependencies.clone();
+                async move { delivery::keep_queue(&dependencies, &stop).await }
+            })
+        });
         if let Some(translator) = translator {
             background.push(spawn_background_task(
                 &service,

@@ -29,6 +29,7 @@ use super::address::host_of;
 use super::delivery::{Delivery, MAX_FAILURES, Status};
 use super::disabled::DisabledReason;
 use super::limiter::{Limiter, Permit, PermitRequest};
+use super::queue;
 
 /// Maximum number of subscriptions that one query reads.
 const SCAN_LIMIT: i64 = 256;
@@ -41,32 +42,6 @@ const RELEASE_LIMIT: i64 = 1_000;
 const COUNT_LIMIT: i64 = 100_000;
 
 store::statements! {
-    /// Selects subscriptions with an id after `?1` and up to `?2` that have pending deliveries
-    /// without a lease, each with its organization. The recursion makes one index seek for each
-    /// subscription, so the cost does not depend on the number of deliveries.
-    WAITING = "with recursive waiting(id) as (
-            select (select subscription_id from webhook_delivery where status = 'pending'
-            and leased_until is null
-                and subscription_id > ?1 and subscription_id <= ?2 order by subscription_id limit 1)
-            union all
-            select (select subscription_id from webhook_delivery where status = 'pending'
-            and leased_until is null
-                and subscription_id > waiting.id and subscription_id <= ?2 order by subscription_id
-                limit 1)
-                from waiting where waiting.id is not null)
-        select (select d.organization_id from webhook_delivery d
-        where d.subscription_id = waiting.id and d.status = 'pending'
-                and d.leased_until is null limit 1), id
-        from waiting where id is not null limit ?3";
-    /// Does the same as `WAITING` on a sharded database. Citus cannot run the recursion of
-    /// `WAITING`, so this statement reads the subscriptions of each organization that has a row in
-    /// `webhook_due` whose time is at most `?4`.
-    WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_due q
-        join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1
-        and s.id <= ?2 and s.deleted_at is null
-        where q.due_at <= ?4 and exists (select 1 from webhook_delivery d
-        where d.organization_id = s.organization_id and d.subscription_id = s.id
-            and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
     /// Deliveries of a subscription that are due, have no lease and are not in flight in this
     /// process. The oldest come first. Each row also has the columns of the subscription that are
     /// needed to send the delivery. Returns no rows if the subscription was deleted.
@@ -321,7 +296,7 @@ fn take(
     for (mut after, until) in [(last, Uuid::max()), (Uuid::nil(), last)] {
         let mut has_more = after < until;
         while has_more {
-            let waiting = waiting(tx, after, until, due)?;
+            let waiting = queue::waiting(tx, (after, until), due, SCAN_LIMIT)?;
             for row in &waiting {
                 after = row.get(1)?;
                 // If the subscription's last delivery was removed between the two subqueries of the
@@ -350,16 +325,6 @@ fn take(
     Ok(SearchResult {
         count,
         ..SearchResult::default()
-    })
-}
-
-/// Returns up to `SCAN_LIMIT` subscriptions with waiting deliveries. Each row has the ids of the
-/// organization and the subscription. Subscription ids are above `after` and at most `until`.
-fn waiting(tx: &mut Transaction<'_>, after: Uuid, until: Uuid, due: Timestamp) -> Result<Vec<Row>> {
-    Ok(if tx.is_sharded() {
-        tx.rows(&WAITING_ANYWHERE, &values![after, until, SCAN_LIMIT, due])?
-    } else {
-        tx.rows(&WAITING, &values![after, until, SCAN_LIMIT])?
     })
 }
 

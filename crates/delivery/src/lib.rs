@@ -40,7 +40,7 @@ pub use dispatcher::Dispatcher;
 pub use ledger::{Backlog, backlog, disable};
 pub use names::{Names, on_behalf_of};
 pub use owner::{Eligibility, EventData, Subscription, SubscriptionOwner};
-pub use queue::{NOTE_DUE, fill, keep_queue, tidy};
+pub use queue::{fill, keep_queue, note_due_now, tidy};
 pub use sender::{guarded_client, is_private};
 pub use signature::Secrets;
 pub use sweep::{bring_forward, sweep_deleted, sweep_old};

@@ -1,9 +1,10 @@
-//! The queue of organizations that have deliveries to send. It is used if organizations are on
-//! several servers.
+//! The search for subscriptions with waiting deliveries. On one server, a query steps along an
+//! index of all pending deliveries.
 //!
-//! The table has one row for each organization. The cost of a search for due deliveries then
-//! depends on the number of due organizations. Without the queue, a search would ask every server
-//! about every subscription.
+//! In a sharded database, that query would ask every server about every subscription. The search
+//! there reads a queue instead, the table `webhook_due`, which has one row for each organization
+//! with deliveries to send. The cost of a search then depends on the number of due organizations.
+//! On one server the table stays empty. Only this module knows which of the two is used.
 //!
 //! The time in a row is never later than the due time of the organization's next delivery. A
 //! transaction that adds a delivery to the outbox also updates the row. Before a retry is recorded,
@@ -17,10 +18,11 @@
 
 use std::time::Duration;
 
+use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::values;
 use jiff::Timestamp;
-use store::Transaction;
+use store::{Row, Store, Transaction};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -36,6 +38,32 @@ const TIDY_LIMIT: i64 = 256;
 const RUNS_BETWEEN_FILLS: u32 = 120;
 
 store::statements! {
+    /// Selects subscriptions with an id after `?1` and up to `?2` that have pending deliveries
+    /// without a lease, each with its organization. The recursion makes one index seek for each
+    /// subscription, so the cost does not depend on the number of deliveries.
+    WAITING = "with recursive waiting(id) as (
+            select (select subscription_id from webhook_delivery where status = 'pending'
+            and leased_until is null
+                and subscription_id > ?1 and subscription_id <= ?2 order by subscription_id limit 1)
+            union all
+            select (select subscription_id from webhook_delivery where status = 'pending'
+            and leased_until is null
+                and subscription_id > waiting.id and subscription_id <= ?2 order by subscription_id
+                limit 1)
+                from waiting where waiting.id is not null)
+        select (select d.organization_id from webhook_delivery d
+        where d.subscription_id = waiting.id and d.status = 'pending'
+                and d.leased_until is null limit 1), id
+        from waiting where id is not null limit ?3";
+    /// Does the same as `WAITING` on a sharded database. Citus cannot run the recursion of
+    /// `WAITING`, so this statement reads the subscriptions of each organization that has a row in
+    /// `webhook_due` whose time is at most `?4`.
+    WAITING_ANYWHERE = "select s.organization_id, s.id from webhook_due q
+        join webhook_subscription s on s.organization_id = q.organization_id and s.id > ?1
+        and s.id <= ?2 and s.deleted_at is null
+        where q.due_at <= ?4 and exists (select 1 from webhook_delivery d
+        where d.organization_id = s.organization_id and d.subscription_id = s.id
+            and d.status = 'pending' and d.leased_until is null) order by s.id limit ?3";
     /// Records that an organization has a delivery that is due at a time.
     NOTE = "insert into webhook_due (organization_id, due_at) values (?1, ?2)
         on conflict (organization_id)
@@ -68,20 +96,62 @@ store::statements! {
         group by s.organization_id on conflict (organization_id) do nothing";
 }
 
-/// Records that organization `?1` has a delivery that is due at `?2`. Modules that add deliveries
-/// to the outbox run this statement.
-pub const NOTE_DUE: &store::Statement = &NOTE;
+/// Returns up to `limit` subscriptions with waiting deliveries. Each row has the ids of the
+/// organization and the subscription. Subscription ids are above `after` and at most `until`. `due`
+/// is the latest due time of a delivery that counts as waiting.
+pub(super) fn waiting(
+    tx: &mut Transaction<'_>,
+    (after, until): (Uuid, Uuid),
+    due: Timestamp,
+    limit: i64,
+) -> Result<Vec<Row>> {
+    Ok(if tx.is_sharded() {
+        tx.rows(&WAITING_ANYWHERE, &values![after, until, limit, due])?
+    } else {
+        tx.rows(&WAITING, &values![after, until, limit])?
+    })
+}
+
+/// Records that the organization of an operation has a delivery that is due now. Modules that add
+/// deliveries to the outbox call this function.
+pub fn note_due_now(context: &mut Context<'_, '_>) -> Result<()> {
+    if context.is_sharded() {
+        context.execute_deferred(&NOTE, values![context.now()])?;
+    }
+    Ok(())
+}
 
 /// Records in the queue that a delivery of an organization becomes due at the time `due`. Changes
 /// nothing if the queue has an earlier time for the organization.
 pub(super) fn note_due(tx: &mut Transaction<'_>, organization: Uuid, due: Timestamp) -> Result<()> {
-    tx.execute(&NOTE, &values![organization, due])?;
+    if tx.is_sharded() {
+        tx.execute(&NOTE, &values![organization, due])?;
+    }
+    Ok(())
+}
+
+/// Does the same as [`note_due`], in a transaction of its own. The caller then changes the
+/// deliveries in a second transaction. A single transaction would lock the row of the queue and the
+/// subscription's row, while another transaction may lock the same rows in the opposite order.
+pub(super) async fn note_due_first(
+    store: &Store,
+    organization: Uuid,
+    due: Timestamp,
+) -> Result<()> {
+    if store.is_sharded() {
+        store
+            .write(move |tx| note_due(tx, organization, due))
+            .await?;
+    }
     Ok(())
 }
 
 /// Adds missing rows and corrects due times in the queue, at regular intervals until `stop` is
-/// cancelled.
+/// cancelled. If the queue is not used, only waits for `stop`.
 pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
+    if !dependencies.store.is_sharded() {
+        return stop.cancelled().await;
+    }
     let mut runs = 0;
     let log_failure = |error: &Error| {
         tracing::warn!(

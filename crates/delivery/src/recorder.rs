@@ -103,16 +103,8 @@ impl Recorder {
         loop {
             let (now, shared) = (self.dependencies.clock.now(), entries.clone());
             let write = async {
-                // The row in the queue of organizations is updated first, in a separate
-                // transaction. A single transaction would lock that row and the subscription's row,
-                // while another transaction may lock the same rows in the opposite order.
-                if let Some(due) =
-                    first_retry(&shared).filter(|_| self.dependencies.store.is_sharded())
-                {
-                    self.dependencies
-                        .store
-                        .write(move |tx| queue::note_due(tx, organization, due))
-                        .await?;
+                if let Some(due) = first_retry(&shared) {
+                    queue::note_due_first(&self.dependencies.store, organization, due).await?;
                 }
                 self.dependencies
                     .store

@@ -153,7 +153,6 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
         sweeping::bring_forward(tx, &LEASED_LONG, &END_LEASES, latest)
     };
     while dependencies.store.write(end_leases).await? {}
-    let is_sharded = dependencies.store.is_sharded();
     let mut from = Some(());
     for _ in 0..TRANSACTIONS_A_RUN {
         if from.is_none() {
@@ -164,9 +163,7 @@ pub async fn bring_forward(dependencies: &Dependencies) -> Result<()> {
             let mut moved = 0;
             for (organization, ids) in by_organization::<Uuid>(&rows)? {
                 moved += tx.execute(&BRING_FORWARD, &values![organization, ids, latest])?;
-                if is_sharded {
-                    queue::note_due(tx, organization, latest)?;
-                }
+                queue::note_due(tx, organization, latest)?;
             }
             // If no row was changed, other transactions have locked all rows that were read. The
             // next sweep tries these rows again.

@@ -94,8 +94,8 @@ impl From<tokio_postgres::Error> for Error {
 
 /// SQLSTATE classes and codes of temporary errors: connection errors, a server that refuses writes,
 /// missing resources, intervention by an operator, system errors, serialization failures and
-/// deadlocks, and internal errors of the server. Citus reports an internal error when it loses a
-/// worker during a transaction.
+/// deadlocks, and internal errors of the server. The coordinator of a distributed database
+/// reports an internal error when it loses another server during a transaction.
 const TEMPORARY: [&str; 8] = ["08", "25006", "40", "53", "55P03", "57", "58", "XX000"];
 
 /// Returns whether an I/O error comes from the connection. The driver uses `InvalidInput` for a

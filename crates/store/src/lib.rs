@@ -42,7 +42,7 @@ pub use examination::{Examination, examine};
 use job::{AnyWork, Outcome};
 pub use job::{Work, WorkError};
 pub use location::Location;
-pub use postgres::sharding::Sharding;
+pub use postgres::topology::citus::Sharding;
 pub use statement::Statement;
 use value::BorrowedColumns;
 pub use value::{BorrowedRow, FromColumn, Json, JsonText, Row, Value};
@@ -211,7 +211,9 @@ impl Store {
 
     async fn read_any(&self, share: Share, work: AnyWork) -> Outcome {
         let span = info_span!(target: SPANS, "read from the database");
-        let work = self.max_work.of(share, within(span.clone(), work));
+        let work = self
+            .max_work
+            .record_after(share, within(span.clone(), work));
         let read = async {
             match &self.backend {
                 Backend::Sqlite(sqlite) => sqlite.read(share, WORK_LIMIT, work).await,
@@ -281,7 +283,9 @@ impl Store {
 
     async fn write_any(&self, share: Share, limit: Duration, work: AnyWork) -> Outcome {
         let span = info_span!(target: SPANS, "write to the database");
-        let work = self.max_work.of(share, within(span.clone(), work));
+        let work = self
+            .max_work
+            .record_after(share, within(span.clone(), work));
         let written = async {
             match &self.backend {
                 Backend::Sqlite(sqlite) => sqlite.write(share, limit, work).await,
@@ -417,10 +421,14 @@ pub fn claim(url: &str) -> Result<Claim> {
 /// Brings the schema of a PostgreSQL database up to date, and distributes its tables over the
 /// servers that Citus knows. Returns the number of tables that this call distributed. Fails for a
 /// SQLite database. Blocks.
-pub fn distribute(url: &str, migrations: &Migrations, sharding: &Sharding) -> Result<usize> {
+pub fn distribute(
+    url: &str,
+    migrations: &Migrations,
+    sharding: &'static Sharding,
+) -> Result<usize> {
     match Location::of(url)? {
         Location::Postgres(url) => {
-            postgres::sharding::distribute(&url, &migrations.postgres, sharding)
+            postgres::topology::citus::distribute(&url, &migrations.postgres, sharding)
         }
         Location::Sqlite(_) => Err(Error::Configuration(
             "Citus distributes PostgreSQL databases only; a SQLite database is one file".into(),

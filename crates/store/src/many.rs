@@ -6,7 +6,7 @@
 //! `insert into t (a, b) select $1::uuid, each.p2 from unnest($2::text[]) as each (p2) on conflict
 //! …`, or `update t set b = each.p2 from unnest(…) as each (p2) where a = $1 …`. The first
 //! parameter names the owner of the rows and is the same in all of them. It remains a single value,
-//! so that Citus can route the statement to that owner's server.
+//! so that a distributed database can route the statement to that owner's server.
 
 /// Maximum number of rows in one statement.
 pub(crate) const ROWS: usize = 2_000;

@@ -21,12 +21,9 @@ mod group_commit;
 mod link;
 mod migration;
 mod pool;
-mod pooler;
-mod replicas;
-mod servers;
-pub(crate) mod sharding;
 mod statements;
 mod statistics;
+pub(crate) mod topology;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -41,9 +38,10 @@ use self::connection::{COMMIT, Connection};
 use self::group_commit::{QueuedWrite, WriteTurn, commit_group};
 use self::link::{Connector, Failure, Link};
 use self::pool::Pool;
-use self::pooler::Pooling;
-use self::replicas::Replicas;
 use self::statements::Catalogue;
+use self::topology::Topology;
+use self::topology::pooler::{self, Pooling};
+use self::topology::replicas::Replicas;
 use crate::error::{Error, Result};
 use crate::examination::Examination;
 use crate::job::{self, Progress, Work, WorkError};
@@ -97,7 +95,7 @@ impl Postgres {
         let connector = Arc::new(Connector::new(url, TargetSessionAttrs::ReadWrite)?);
         let MigratedDatabase {
             pooling,
-            is_sharded,
+            topology,
             is_new,
             allowed,
         } = prepare_schema(&connector, migrations, options)?;
@@ -129,16 +127,17 @@ impl Postgres {
                 pooling,
                 session,
                 catalogue.clone(),
-                is_sharded,
+                topology.clone(),
             ))
         };
         let opened = Self(Arc::new(PostgresInner {
-            pool: pool(pooling.session()),
-            lookup_pool: pool(pooling.session_for_checks(is_sharded)),
+            pool: pool(pooling.session().map(str::to_owned)),
+            lookup_pool: pool(pooling.session_for_lookups(topology.lookup_plans())),
             replicas: Replicas::at(
                 &options.replicas,
                 for_work.min(CONNECTIONS_TO_A_REPLICA),
                 &catalogue,
+                &topology,
             )?,
             // One share gets at most half of the connections, so a busy share cannot block the
             // others.
@@ -521,8 +520,7 @@ fn examine_privileges(
 /// Facts about a database whose schema has been migrated to this program's version.
 struct MigratedDatabase {
     pooling: Pooling,
-    /// Whether the tables are distributed over several servers.
-    is_sharded: bool,
+    topology: Arc<dyn Topology>,
     /// Whether the database had no schema before the migration.
     is_new: bool,
     /// The lowest of the connection limits of the server, the database and the role. `None` if it
@@ -569,10 +567,8 @@ fn prepare_schema(
         None => migration::assert_migrated(&mut link, migrations)?,
     }
     let until = Instant::now() + WAIT_LIMIT;
-    let is_sharded = sharding::is_sharded(&mut link, until).map_err(unusable)?;
-    if let Some(sharding) = options.sharding.filter(|_| is_sharded) {
-        sharding::assert_fully_distributed(&mut link, until, sharding)?;
-    }
+    let topology = topology::detect(&mut link, until, options.sharding).map_err(unusable)?;
+    topology.check(&mut link, until)?;
     link.close();
     if pooling == Pooling::ByTransaction {
         tracing::info!(
@@ -582,7 +578,7 @@ fn prepare_schema(
     }
     Ok(MigratedDatabase {
         pooling,
-        is_sharded,
+        topology,
         is_new,
         allowed,
     })

@@ -480,7 +480,7 @@ async fn early_caller(call: &Arc<Call>) -> Result<Option<Caller>> {
     let is_cached = is_batched && operation.cached.is_some() && !head.is_tool_call;
     // A replica may answer only if it has the same revisions of the organization as the primary had
     // at the look-up of the caller.
-    let uses_replica = is_batched && operation.may_lag && service.store.has_replicas();
+    let uses_replica = is_batched && replicas::may_answer(service, operation);
     if !is_write && !is_shared && !is_cached && !uses_replica {
         return Ok(None);
     }

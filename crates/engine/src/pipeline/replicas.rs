@@ -13,9 +13,10 @@ use metrics::Counter;
 use store::Transaction;
 
 use super::stages::{Call, Validated};
-use super::{Caller, ReadOutcome};
+use super::{Caller, ReadOutcome, Service};
 use crate::access::Revisions;
 use crate::error::{Error, ErrorKind, Result};
+use crate::operation::Operation;
 use crate::stage;
 
 store::statements! {
@@ -49,6 +50,11 @@ pub fn count() {
     }
 }
 
+/// Returns whether a replica may answer an operation.
+pub(super) fn may_answer(service: &Service, operation: &Operation) -> bool {
+    operation.may_lag && service.store.has_replicas()
+}
+
 /// Returns the response of a replica, or `None` if the primary must answer.
 pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Result<ReadOutcome>> {
     let Call {
@@ -57,7 +63,7 @@ pub(super) async fn read(call: &Arc<Call>, validated: &Validated) -> Option<Resu
     let Caller::Organization(identified) = validated.caller() else {
         return None;
     };
-    if !operation.may_lag || !service.store.has_replicas() {
+    if !may_answer(service, operation) {
         return None;
     }
     let (shared, identified, input) = (call.clone(), identified.clone(), validated.input().clone());

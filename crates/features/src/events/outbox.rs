@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use delivery::{Delivery, NOTE_DUE, ReportedEvent, Subject};
+use delivery::{Delivery, ReportedEvent, Subject};
 use engine::context::Context;
 use engine::error::Result;
 use engine::moment::Moment;
@@ -130,14 +130,11 @@ fn insert(context: &mut Context<'_, '_>, rows: Vec<[store::Value; 4]>) -> Result
     Ok(())
 }
 
-/// Wakes the dispatcher of this node. On a sharded database, also marks the organization as having
-/// due deliveries, so that the dispatchers of all nodes find it.
+/// Wakes the dispatcher of this node, and records that the organization has a due delivery, so that
+/// the dispatchers of all nodes find it.
 pub(super) fn wake_dispatcher(context: &mut Context<'_, '_>) -> Result<()> {
     context.wake(DELIVERIES);
-    if context.is_sharded() {
-        context.execute_deferred(NOTE_DUE, values![context.now()])?;
-    }
-    Ok(())
+    delivery::note_due_now(context)
 }
 
 /// Writes a delivery to the outbox, due at once, and returns its id. The calling function has

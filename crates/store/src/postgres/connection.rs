@@ -33,8 +33,8 @@ use tokio_postgres::types::ToSql;
 
 use super::link::{Failure, Link};
 use super::pool::Pool;
-use super::pooler::Pooling;
 use super::statements::{ReadyStatement, Statements};
+use super::topology::pooler::Pooling;
 use crate::error::{Error, Result};
 use crate::statement::{Statement, TRY_LOCK};
 use crate::value::{Columns, Row, Value};
@@ -195,9 +195,9 @@ impl Connection {
         }
     }
 
-    /// Drops the statements that were deferred since a mark, and forgets the first error of the
-    /// work. Returns true if any statement was sent since the mark. The calling function must then
-    /// roll back to the savepoint of the mark.
+    /// Drops the statements that were deferred since a mark. If a statement of the transaction has
+    /// failed, forgets its error. Returns true if any statement was sent since the mark. The
+    /// calling function must then roll back to the savepoint of the mark.
     pub(super) fn discard_since(&mut self, mark: Mark) -> bool {
         let is_sent = self.exchanges > mark.exchanges;
         self.deferred
@@ -314,9 +314,9 @@ impl Connection {
             let is_of_commit = index.is_some_and(|index: usize| is_commit(&messages[index]));
             let result = |answer: Result<Vec<Answer>, Failure>| {
                 answer.map_err(|failure| match failure.into() {
-                    // Citus's coordinator also reports an unavailable database if it does not know
-                    // whether a worker has committed. After a commit, this error therefore means an
-                    // unknown outcome.
+                    // The coordinator of a distributed database also reports an unavailable
+                    // database if it does not know whether another server has committed. After a
+                    // commit, this error therefore means an unknown outcome.
                     Error::Unavailable(text) if is_of_commit => Error::Unknown(text),
                     error => error,
                 })

@@ -24,7 +24,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, SimpleQueryMessage, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::servers::Servers;
+use super::topology::servers::Servers;
 use crate::WAIT_LIMIT;
 use crate::error::{self, Error, Result};
 

@@ -9,13 +9,12 @@
 
 use std::time::Duration;
 
-use refinery_core::traits::r#async::{AsyncMigrate, AsyncQuery, AsyncTransaction};
 use tokio::time::Instant;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::link::{Failure, Link};
-use super::sharding::{self, Sharding};
+use super::topology;
+use super::topology::citus::Sharding;
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result, describe, newer_version_message};
 
@@ -88,27 +87,15 @@ pub(super) fn assert_migrated(link: &mut Link, migrations: &refinery_core::Runne
 pub(super) fn migrate(
     link: &mut Link,
     migrations: &refinery_core::Runner,
-    sharding: Option<&Sharding>,
+    sharding: Option<&'static Sharding>,
 ) -> Result<()> {
     let until = Instant::now() + MIGRATION_LIMIT;
     link.run(until, NO_TIME_LIMITS)?;
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
-    let is_sharded = sharding::is_sharded(link, until)?;
+    let topology = topology::detect(link, until, sharding)?;
     link.run(until, SHORT_LOCK_TIMEOUT)?;
-    let result = retry_on_lock_conflict(until, || {
-        let migration = link.drive(until, async |client| {
-            if is_sharded {
-                migrations.run_async(&mut SingleStatements(client)).await
-            } else {
-                migrations.run_async(client).await
-            }
-        });
-        Ok(migration??)
-    })?;
-    if let Some(sharding) =
-        sharding.filter(|_| is_sharded && !result.applied_migrations().is_empty())
-    {
-        retry_on_lock_conflict(until, || sharding::distribute_tables(link, until, sharding))?;
+    if retry_on_lock_conflict(until, || topology.migrate(link, until, migrations))? {
+        retry_on_lock_conflict(until, || topology.place_tables(link, until))?;
     }
     link.run(
         until,
@@ -203,44 +190,4 @@ impl From<MigrationFailure> for Error {
             MigrationFailure::Refused(error) => error,
         }
     }
-}
-
-/// Runs each statement of a migration by itself. Citus would send a text with several statements to
-/// its workers as a whole, once for each statement.
-struct SingleStatements<'c>(&'c mut Client);
-
-impl AsyncTransaction for SingleStatements<'_> {
-    type Error = tokio_postgres::Error;
-
-    async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(
-        &mut self,
-        queries: T,
-    ) -> Result<usize, Self::Error> {
-        let transaction = self.0.transaction().await?;
-        let mut count = 0;
-        for query in queries {
-            for statement in statements_of(query) {
-                transaction.batch_execute(statement).await?;
-            }
-            count += 1;
-        }
-        transaction.commit().await?;
-        Ok(count)
-    }
-}
-
-impl AsyncQuery<Vec<refinery_core::Migration>> for SingleStatements<'_> {
-    async fn query(&mut self, query: &str) -> Result<Vec<refinery_core::Migration>, Self::Error> {
-        AsyncQuery::query(self.0, query).await
-    }
-}
-
-impl AsyncMigrate for SingleStatements<'_> {}
-
-/// Splits a migration into its statements. Each ends with a semicolon at the end of a line.
-fn statements_of(migration: &str) -> impl Iterator<Item = &str> {
-    migration
-        .split(";\n")
-        .map(str::trim)
-        .filter(|statement| !statement.is_empty())
 }

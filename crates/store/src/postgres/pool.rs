@@ -11,8 +11,9 @@ use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::link::Connector;
-use super::pooler::Pooling;
 use super::statements::{Catalogue, Statements};
+use super::topology::Topology;
+use super::topology::pooler::Pooling;
 use crate::error::{Error, Result};
 
 /// Delay between two attempts to open a connection.
@@ -35,10 +36,9 @@ pub(super) struct Pool {
     connector: Arc<Connector>,
     pub(super) pooling: Pooling,
     /// The SQL statements that each new connection runs first; `None` if there are none.
-    session: Option<&'static str>,
+    session: Option<String>,
     catalogue: Arc<Catalogue>,
-    /// Whether the organizations' rows are distributed over several servers.
-    is_sharded: bool,
+    topology: Arc<dyn Topology>,
     idle: Mutex<IdleConnections>,
     dropped: AtomicU64,
 }
@@ -56,23 +56,23 @@ impl Pool {
     pub(super) fn new(
         connector: Arc<Connector>,
         pooling: Pooling,
-        session: Option<&'static str>,
+        session: Option<String>,
         catalogue: Arc<Catalogue>,
-        is_sharded: bool,
+        topology: Arc<dyn Topology>,
     ) -> Self {
         Self {
             connector,
             pooling,
             session,
             catalogue,
-            is_sharded,
+            topology,
             idle: Mutex::default(),
             dropped: AtomicU64::default(),
         }
     }
 
     pub(super) fn is_sharded(&self) -> bool {
-        self.is_sharded
+        self.topology.is_sharded()
     }
 
     /// Returns the number of connections that this pool has dropped: connections that were lost,
@@ -114,6 +114,7 @@ impl Pool {
             let generation = self.idle().generation;
             let connected = self.connector.connect(until).and_then(|mut link| {
                 self.session
+                    .as_deref()
                     .map_or(Ok(()), |session| link.run(until, session))?;
                 Ok(link)
             });

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::link::{Failure, Link};
-use super::pooler::Pooling;
+use super::topology::pooler::Pooling;
 use crate::many;
 use crate::statement::Statement;
 

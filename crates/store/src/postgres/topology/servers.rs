@@ -16,7 +16,7 @@ use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::link::{Failure, Wire};
+use super::super::link::{Failure, Wire};
 use crate::error::{Error, Result};
 
 /// How long an attempt to connect may take before the attempt at the next address starts, while the
@@ -32,7 +32,7 @@ const MAX_SERVERS: usize = 16;
 const PORT: u16 = 5432;
 
 /// The PostgreSQL servers that a database URL names.
-pub(super) struct Servers {
+pub(crate) struct Servers {
     /// One configuration for each server, with its host or address and its port.
     servers: Vec<Config>,
     /// Index of the server that was used last.
@@ -40,7 +40,7 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    pub(super) fn of(config: &Config) -> Result<Self> {
+    pub(crate) fn of(config: &Config) -> Result<Self> {
         let hosts: Vec<Host> = config.get_hosts().iter().flat_map(split_hosts).collect();
         let (addresses, ports) = (config.get_hostaddrs(), config.get_ports());
         let count = hosts.len().max(addresses.len());
@@ -85,7 +85,7 @@ impl Servers {
     /// Returns the first successful connection to a server that has the required session
     /// attributes. [`first_of`] starts the attempts one after another, beginning with the server of
     /// the last connection.
-    pub(super) async fn connect(&self, tls: &MakeRustlsConnect) -> Result<(Client, Wire), Failure> {
+    pub(crate) async fn connect(&self, tls: &MakeRustlsConnect) -> Result<(Client, Wire), Failure> {
         let first = self.last.load(Ordering::Relaxed);
         let count = self.servers.len();
         let attempts = (0..count)

@@ -5,15 +5,14 @@
 //! a prepared statement or a session lock would then be on a different server connection than the
 //! statement that needs it. Through such a pooler every transaction sets its own time limits.
 //! Statements are sent with the types of their parameters and are not prepared on the server
-//! ([`super::statements`]). A migration needs a session lock, so it must connect to the server
-//! directly.
+//! (`statements.rs`). A migration needs a session lock, so it must connect to the server directly.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 
-use super::link::{Connector, Failure, Link};
+use super::super::link::{Connector, Failure, Link};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
 
@@ -44,7 +43,7 @@ macro_rules! limits {
 /// How a pooler assigns server connections to this program's connections. Without a pooler, this is
 /// `BySession`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pooling {
+pub(crate) enum Pooling {
     /// Each connection of this program has a server connection of its own until the program's
     /// connection closes.
     BySession,
@@ -58,36 +57,35 @@ pub(super) enum Pooling {
 impl Pooling {
     /// Returns the statements that set the time limits of a connection for reads and writes. The
     /// connection sends them before any other statement.
-    pub(super) fn session(self) -> Option<&'static str> {
+    pub(crate) fn session(self) -> Option<&'static str> {
         self.choose(Some(limits!("set", "", "")), None)
     }
 
     /// Returns the statements that a connection for look-ups sends before any other statement. They
-    /// set time limits, and make the server plan each look-up only once, for any number of keys. On
-    /// a distributed database the server must plan at each execution, because the keys determine
-    /// which servers run the query.
-    pub(super) fn session_for_checks(self, is_sharded: bool) -> Option<&'static str> {
-        let generic_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'; set \
-            plan_cache_mode = force_generic_plan";
-        let custom_plans = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
+    /// set its time limits. `plans` is a further statement among them.
+    pub(crate) fn session_for_lookups(self, plans: Option<&str>) -> Option<String> {
+        let limits = "set statement_timeout = '4500ms'; set lock_timeout = '4s'";
+        let statements = [Some(limits), plans];
         self.choose(
-            Some(if is_sharded {
-                custom_plans
-            } else {
-                generic_plans
-            }),
+            Some(
+                statements
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            ),
             None,
         )
     }
 
     /// Returns the statements that begin a transaction that writes.
-    pub(super) fn begin(self) -> &'static str {
+    pub(crate) fn begin(self) -> &'static str {
         self.choose("begin", limits!("set local", "begin; ", ""))
     }
 
     /// Returns the statements that roll back the transaction of a failed write, and begin the
     /// transaction of the next write.
-    pub(super) fn begin_again(self) -> &'static str {
+    pub(crate) fn begin_again(self) -> &'static str {
         self.choose(
             "rollback; begin",
             limits!("set local", "rollback; begin; ", ""),
@@ -99,7 +97,7 @@ impl Pooling {
     ///
     /// A pooler does not report that its server has become a standby, whose data may be old. Reads
     /// through a pooler therefore begin with `begin … read write`, which a standby refuses.
-    pub(super) fn begin_reading(self) -> &'static str {
+    pub(crate) fn begin_reading(self) -> &'static str {
         match self {
             Self::BySession => "begin isolation level repeatable read read only",
             Self::ByTransaction => {
@@ -119,7 +117,7 @@ impl Pooling {
 
     /// Returns the statements that begin look-ups. Each look-up must see everything that was
     /// committed before it began.
-    pub(super) fn begin_looking(self) -> Option<&'static str> {
+    pub(crate) fn begin_looking(self) -> Option<&'static str> {
         self.choose(
             None,
             Some(limits!(
@@ -134,7 +132,7 @@ impl Pooling {
     /// at once. If no answer comes within the limit, the connection is lost, and time remains to
     /// use another one before the deadline of the work. Behind a pooler the limit includes the wait
     /// for a server connection.
-    pub(super) fn first_limit(self) -> Duration {
+    pub(crate) fn first_limit(self) -> Duration {
         match self {
             Self::BySession => Duration::from_millis(1_500),
             Self::ByTransaction => Duration::from_millis(3_000),
@@ -148,13 +146,13 @@ impl Pooling {
     /// false for a replica, which never accepts writes. Also returns false for a pooler in
     /// transaction mode, because the pooler reports the state of the first server that it connected
     /// to, which may not be the server that runs the next transaction.
-    pub(super) fn is_demoted(self, link: &Link) -> bool {
+    pub(crate) fn is_demoted(self, link: &Link) -> bool {
         self == Self::BySession && link.is_read_only()
     }
 
     /// Turns an error of a server behind a pooler into [`Failure::Demoted`] if it means that the
     /// server no longer accepts writes.
-    pub(super) fn classify(self, failure: Failure) -> Failure {
+    pub(crate) fn classify(self, failure: Failure) -> Failure {
         // The first code is the error of a standby that gets `begin … read write`. The second code
         // is the error of a write in a transaction that only reads.
         let demoted = [
@@ -189,7 +187,7 @@ impl Pooling {
 /// server connection gives both clients the same one. A pooler that rotates gives a client another
 /// server connection at some point. A round asks four times, once while the other client has an
 /// open transaction. This detects a rotation over one, two or three server connections.
-pub(super) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling> {
+pub(crate) fn detect(connector: &Connector, first: &mut Link) -> Result<Pooling> {
     let until = Instant::now() + WAIT_LIMIT;
     let mut second = connector.connect(until).map_err(unusable)?;
     let processes = (

@@ -6,11 +6,14 @@
 //! tables were distributed, such a transaction could need several servers without any error, so the
 //! process refuses such a database.
 
+use refinery_core::traits::r#async::{AsyncMigrate, AsyncQuery, AsyncTransaction};
 use tokio::time::Instant;
+use tokio_postgres::Client;
 use tokio_postgres::config::TargetSessionAttrs;
 
-use super::link::{Connector, Failure, Link};
-use super::migration::{self, MigrationFailure};
+use super::super::link::{Connector, Failure, Link};
+use super::super::migration::{self, MigrationFailure};
+use super::Topology;
 use super::pooler::{self, Pooling};
 use crate::WAIT_LIMIT;
 use crate::error::{Error, Result};
@@ -92,15 +95,57 @@ fn has_extension(link: &mut Link, until: Instant) -> Result<bool, Failure> {
     Ok(link.scalar(until, HAS_EXTENSION)?.is_some())
 }
 
-/// Returns an error if the tables are not distributed as `sharding` describes.
-pub(super) fn assert_fully_distributed(
-    link: &mut Link,
-    until: Instant,
-    sharding: &Sharding,
-) -> Result<()> {
-    tables(link, until, sharding)?
-        .refusal()
-        .map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
+/// A database whose tables Citus distributes.
+pub(super) struct Citus {
+    /// How this program distributes the tables. `None` if the caller does not say; then tables are
+    /// neither checked nor distributed.
+    sharding: Option<&'static Sharding>,
+}
+
+impl Citus {
+    pub(super) fn new(sharding: Option<&'static Sharding>) -> Self {
+        Self { sharding }
+    }
+}
+
+impl Topology for Citus {
+    fn is_sharded(&self) -> bool {
+        true
+    }
+
+    /// The server plans a look-up at each execution, because the keys determine which servers run
+    /// it.
+    fn lookup_plans(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn migrate(
+        &self,
+        link: &mut Link,
+        until: Instant,
+        migrations: &refinery_core::Runner,
+    ) -> Result<bool, MigrationFailure> {
+        let report = link.drive(until, async |client| {
+            migrations.run_async(&mut SingleStatements(client)).await
+        })??;
+        Ok(!report.applied_migrations().is_empty())
+    }
+
+    fn place_tables(&self, link: &mut Link, until: Instant) -> Result<(), MigrationFailure> {
+        match self.sharding {
+            Some(sharding) => distribute_tables(link, until, sharding).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&self, link: &mut Link, until: Instant) -> Result<()> {
+        let Some(sharding) = self.sharding else {
+            return Ok(());
+        };
+        tables(link, until, sharding)?
+            .refusal()
+            .map_or(Ok(()), |refusal| Err(Error::Configuration(refusal)))
+    }
 }
 
 fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables, Failure> {
@@ -135,7 +180,7 @@ fn tables(link: &mut Link, until: Instant, sharding: &Sharding) -> Result<Tables
 pub(crate) fn distribute(
     url: &str,
     migrations: &refinery_core::Runner,
-    sharding: &Sharding,
+    sharding: &'static Sharding,
 ) -> Result<usize> {
     let until = Instant::now() + migration::MIGRATION_LIMIT;
     let connector = Connector::new(url, TargetSessionAttrs::ReadWrite)?;
@@ -169,7 +214,7 @@ pub(crate) fn distribute(
 
 /// Distributes the tables that are not distributed yet, in one transaction. Returns the number of
 /// tables that this call distributed.
-pub(super) fn distribute_tables(
+fn distribute_tables(
     link: &mut Link,
     until: Instant,
     sharding: &Sharding,
@@ -272,6 +317,46 @@ fn statements(
     statements.extend(settings);
     statements.push("commit".to_owned());
     Ok(statements)
+}
+
+/// Runs each statement of a migration by itself. Citus would send a text with several statements to
+/// its workers as a whole, once for each statement.
+struct SingleStatements<'c>(&'c mut Client);
+
+impl AsyncTransaction for SingleStatements<'_> {
+    type Error = tokio_postgres::Error;
+
+    async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(
+        &mut self,
+        queries: T,
+    ) -> Result<usize, Self::Error> {
+        let transaction = self.0.transaction().await?;
+        let mut count = 0;
+        for query in queries {
+            for statement in statements_of(query) {
+                transaction.batch_execute(statement).await?;
+            }
+            count += 1;
+        }
+        transaction.commit().await?;
+        Ok(count)
+    }
+}
+
+impl AsyncQuery<Vec<refinery_core::Migration>> for SingleStatements<'_> {
+    async fn query(&mut self, query: &str) -> Result<Vec<refinery_core::Migration>, Self::Error> {
+        AsyncQuery::query(self.0, query).await
+    }
+}
+
+impl AsyncMigrate for SingleStatements<'_> {}
+
+/// Splits a migration into its statements. Each ends with a semicolon at the end of a line.
+fn statements_of(migration: &str) -> impl Iterator<Item = &str> {
+    migration
+        .split(";\n")
+        .map(str::trim)
+        .filter(|statement| !statement.is_empty())
 }
 
 fn sql_array(names: impl Iterator<Item = impl AsRef<str>>) -> String {

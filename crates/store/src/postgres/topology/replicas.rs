@@ -12,11 +12,12 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::config::TargetSessionAttrs;
 
-use super::link::{Connector, Failure};
-use super::pool::Pool;
+use super::super::link::{Connector, Failure};
+use super::super::pool::Pool;
+use super::super::read_on;
+use super::super::statements::Catalogue;
+use super::Topology;
 use super::pooler::Pooling;
-use super::read_on;
-use super::statements::Catalogue;
 use crate::error::Result;
 use crate::job::{Work, WorkError};
 
@@ -28,7 +29,7 @@ const SKIP_TIME: Duration = Duration::from_secs(5);
 
 /// The replicas of a database.
 #[derive(Default)]
-pub(super) struct Replicas {
+pub(crate) struct Replicas {
     each: Vec<Arc<Replica>>,
     /// Index of the replica that gets the next read.
     next: AtomicUsize,
@@ -43,11 +44,12 @@ struct Replica {
 
 impl Replicas {
     /// Prepares pools for the replicas at these URLs, with at most `connections` connections to
-    /// each.
-    pub(super) fn at(
+    /// each. `topology` is that of the primary server, which the replicas copy.
+    pub(crate) fn at(
         urls: &[String],
         connections: usize,
         catalogue: &Arc<Catalogue>,
+        topology: &Arc<dyn Topology>,
     ) -> Result<Self> {
         let replica = |url: &String| {
             let connector = Arc::new(Connector::new(url, TargetSessionAttrs::Any)?);
@@ -56,7 +58,7 @@ impl Replicas {
                 Pooling::Replica,
                 None,
                 catalogue.clone(),
-                false,
+                topology.clone(),
             ));
             Ok(Arc::new(Replica {
                 pool,
@@ -70,14 +72,14 @@ impl Replicas {
         })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
     /// Reads from a replica. Replicas take turns, and a replica that has failed recently is passed
     /// over. Returns `None` if no replica is available, or if the replica whose turn it is has no
     /// free connection or does not answer in time.
-    pub(super) async fn read<T: Send + 'static, E: WorkError>(
+    pub(crate) async fn read<T: Send + 'static, E: WorkError>(
         &self,
         work: impl Work<T, E>,
     ) -> Option<Result<T, E>> {
