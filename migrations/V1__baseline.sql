@@ -673,7 +673,7 @@ create table webhook_delivery (
     subscription_id id not null,
     status text not null,
     is_ping flag not null default false,
-    is_cut flag not null default false, -- discarded because its subscription was disabled
+    ended_by_disabling flag not null default false, -- discarded because its subscription was disabled
     next_attempt_at moment,
     leased_until moment,
     created_at moment not null,
@@ -688,7 +688,7 @@ create index webhook_delivery_leased on webhook_delivery (leased_until) where le
 create index webhook_delivery_log on webhook_delivery (organization_id, subscription_id, created_at, id);
 create index webhook_delivery_failed on webhook_delivery (organization_id, subscription_id, created_at, id) where status = 'failed' and is_ping = false;
 create index webhook_delivery_pings on webhook_delivery (organization_id, subscription_id, created_at, id) where is_ping = true;
-create index webhook_delivery_cut on webhook_delivery (organization_id, subscription_id, created_at, id) where is_cut = true;
+create index webhook_delivery_by_disabling on webhook_delivery (organization_id, subscription_id, created_at, id) where ended_by_disabling = true;
 
 -- Organizations with a delivery that is due, where organizations are distributed over several servers; empty on a single one.
 create table webhook_due (

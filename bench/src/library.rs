@@ -39,8 +39,8 @@ pub const BODY: &str = "Network **Casa**, password on the router.\n\n- Pull the 
 pub struct Library {
     /// The request for the manuals of the guest's property.
     pub list: Page,
-    /// The request for the guest's view of the measured stay. The number of items and the length of
-    /// its response were measured after all manuals were created.
+    /// The request for the guest's view of the measured stay. The view's number of manuals and its
+    /// length were counted after all manuals were created.
     pub stay: Page,
     /// The request for a search by name.
     pub search: Page,

@@ -107,7 +107,7 @@ pub(super) async fn run_once(service: &Arc<Service>, dependencies: &Dependencies
     for (task, batch) in SWEEPS {
         warn_of(task, in_batches(service, batch, now).await);
     }
-    let uses = service.app_state.uses.store_all(&service.store).await;
+    let uses = service.app_state.last_uses.store_all(&service.store).await;
     warn_of("store when API keys were last used", uses);
     let old = delivery::sweep_old(dependencies).await;
     warn_of("delete old webhook deliveries", old);

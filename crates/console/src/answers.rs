@@ -76,7 +76,7 @@ pub fn answer_lines(
             given.value.clone_from(name);
         }
     }
-    let is_cut = given.len() > MAX_ANSWERS
+    let is_truncated = given.len() > MAX_ANSWERS
         || given
             .iter()
             .any(|given| given.value.chars().count() > MAX_ANSWER_LENGTH);
@@ -84,7 +84,7 @@ pub fn answer_lines(
     for given in &mut given {
         given.value = given.value.chars().take(MAX_ANSWER_LENGTH).collect();
     }
-    (given, is_cut)
+    (given, is_truncated)
 }
 
 fn question(question: &Value) -> AnswerLine {

@@ -36,7 +36,7 @@ pub struct ChargeRow {
 pub struct StayCharges {
     pub rows: Vec<ChargeRow>,
     /// Whether the stay has more charges than the page shows.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     pub words: &'static ConsoleWords,
 }
 
@@ -64,7 +64,7 @@ impl StayCharges {
         things.extend(names(request, WAIVERS, wanted(|one| one.damage_waiver_id)).await);
         let total = answer.total.unwrap_or_default();
         Some(Self {
-            is_cut: total > charges.len(),
+            is_truncated: total > charges.len(),
             rows: charges
                 .iter()
                 .map(|one| row(request, one, &accounts, &things))

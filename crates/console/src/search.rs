@@ -91,7 +91,7 @@ struct SearchPage<'v> {
     path: String,
     query: String,
     sorts: Vec<ResultGroup>,
-    is_cut: bool,
+    is_truncated: bool,
 }
 
 /// Returns the name of a result. For a stay, the search operation returns a name that ends with the
@@ -152,13 +152,13 @@ fn show(request: &ConsoleRequest) -> ScreenResponse<'_> {
         } else {
             fill(words.for_what, &[("query", &query)])
         };
-        let is_cut = found.len() == MOST;
+        let is_truncated = found.len() == MOST;
         let page = SearchPage {
             frame: ConsoleFrame::new(request, title),
             path: request.address(SCREEN.path),
             query,
             sorts,
-            is_cut,
+            is_truncated,
         };
         Ok(reply::page_of_template(request, 200, &page))
     })

@@ -218,7 +218,7 @@ struct ShownStep {
     is_elsewhere: bool,
     progress: Option<ShownProgress>,
     answers: Vec<AnswerLine>,
-    is_cut: bool,
+    is_truncated: bool,
     acceptance: Option<ShownAcceptance>,
     files: Vec<ShownFile>,
     /// Whether the member ticked the step, to send it back to the guest.
@@ -331,7 +331,7 @@ fn shown_step(
     waivers: &HashMap<String, String>,
 ) -> ShownStep {
     let words = &request.texts.submissions;
-    let (given, is_cut) = answers::answer_lines(request, answers, waivers);
+    let (given, is_truncated) = answers::answer_lines(request, answers, waivers);
     let progress = |progress: &ReviewedProgress| ShownProgress {
         state: progress_status(words, progress.status),
         message: progress.message.clone(),
@@ -364,7 +364,7 @@ fn shown_step(
         is_elsewhere: step.step_type.is_carried_out_elsewhere() && step.progress.is_none(),
         progress: step.progress.as_ref().map(progress),
         answers: given,
-        is_cut,
+        is_truncated,
         acceptance: step.acceptance.as_ref().map(|accepted| {
             let text = accepted
                 .language

@@ -84,10 +84,10 @@ store::statements! {
     LOCK_SUBSCRIPTION = "select id from webhook_subscription where organization_id = ?1 and id = ?2
         and deleted_at is null for no key update";
     /// Ends the claim on a delivery and writes the delivery's new state. Returns no row if the
-    /// claim is no longer valid. `is_cut` is true if the delivery was discarded because its
-    /// subscription is disabled.
+    /// claim is no longer valid. `ended_by_disabling` is true if the delivery was discarded because
+    /// its subscription is disabled.
     SETTLE = "update webhook_delivery set status = ?4, next_attempt_at = ?5, leased_until = null,
-        doc = ?6, is_cut = ?7
+        doc = ?6, ended_by_disabling = ?7
         where organization_id = ?1 and id = ?2 and leased_until is not distinct from ?3
         and status = 'pending' returning id";
     /// Records that a delivery to a subscription succeeded. The failure count of a disabled
@@ -541,7 +541,7 @@ fn write_states(
             Settlement::SubscriptionDisabled => (Status::Discarded, None),
             Settlement::Ended(status) | Settlement::Disabled(_, status) => (status, None),
         };
-        let is_cut = matches!(
+        let ended_by_disabling = matches!(
             settlement,
             Settlement::SubscriptionDisabled | Settlement::Disabled(_, Status::Discarded)
         );
@@ -553,7 +553,7 @@ fn write_states(
             status.as_ref(),
             next,
             doc,
-            is_cut
+            ended_by_disabling
         ]
         .into())
     };

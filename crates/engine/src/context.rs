@@ -479,7 +479,10 @@ impl<'c, 't> Context<'c, 't> {
     /// stored it in the database.
     #[must_use]
     pub fn last_use(&self, key: Uuid) -> Option<Timestamp> {
-        self.system.app_state.uses.of(self.organization.id, key)
+        self.system
+            .app_state
+            .last_uses
+            .of(self.organization.id, key)
     }
 
     /// Returns the public URL of the service, without a trailing slash.

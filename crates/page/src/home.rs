@@ -64,7 +64,7 @@ struct Extras<'v> {
 struct PageHead<'v> {
     photo: Option<&'v str>,
     /// The short line above the name of the flat, such as `Your stay · Ada`.
-    over: String,
+    line_above: String,
     name: &'v str,
     /// A sentence about the current phase of the stay, in bold; `None` before the day of arrival.
     sentence: Option<String>,
@@ -269,7 +269,7 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
             Some(words.thanks_more.to_owned()),
         ),
     };
-    let over = match page_stay.guest_name() {
+    let line_above = match page_stay.guest_name() {
         Some(name) => format!("{} · {name}", words.your_stay),
         None => words.your_stay.to_owned(),
     };
@@ -285,7 +285,7 @@ fn head(page_stay: &PageStay, phase: Phase) -> PageHead<'_> {
         photo: flat
             .and_then(|flat| flat.photo_url.as_deref())
             .filter(|_| matches!(phase, Phase::Before | Phase::After)),
-        over,
+        line_above,
         name: page_stay.name(),
         sentence,
         detail,

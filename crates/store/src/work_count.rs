@@ -51,7 +51,7 @@ impl MaxWork {
     /// Returns `work` with an additional last step: if the transaction runs on behalf of a share,
     /// each number of its [`WorkCount`] that is greater than the recorded maximum replaces that
     /// maximum.
-    pub(crate) fn of<T, E>(
+    pub(crate) fn record_after<T, E>(
         self: &Arc<Self>,
         share: Share,
         work: impl Work<T, E>,

@@ -278,8 +278,8 @@ async fn values_are_accepted_as_guests_type_them() {
         });
         assert_eq!(house.step_view(details, "en").await["answers"], kept);
 
-        // The step names no required fields, so its form requires an e-mail address and one of the
-        // two names. A last name without a first name therefore completes the step.
+        // The step has no list of required fields, so the default applies: an e-mail address and
+        // either of the two names. A last name and an e-mail address therefore complete the step.
         let usual = house
             .step("your_details", json!({ "nickname": "Usual" }))
             .await;

@@ -36,8 +36,8 @@ pub struct Things<'a> {
     pub category: Uuid,
     /// Id of the text that is the manual's title.
     pub text: Uuid,
-    /// A stay whose guest submitted the pre-check-in, after which staff requested changes. The
-    /// other stay, which belongs to `house`, waits for review.
+    /// A stay whose guest submitted the pre-check-in, after which staff requested changes. The stay
+    /// of the field `house` has also been submitted, and waits for review.
     pub asked: Uuid,
     /// Id of a webhook subscription that the member created. The delivery of a ping to it has
     /// failed.

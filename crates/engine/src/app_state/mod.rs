@@ -26,7 +26,7 @@ pub struct AppState {
     /// The URL at which clients and browsers reach the service, without a trailing slash.
     pub public_url: String,
     /// For each API key, the last use that is not yet stored in the database.
-    pub uses: Uses,
+    pub last_uses: Uses,
     /// The lists: functions and values that higher modules offer to lower ones.
     pub lists: &'static Lists,
     extensions: Extensions,
@@ -43,7 +43,7 @@ impl AppState {
         Self {
             ids,
             public_url,
-            uses: Uses::default(),
+            last_uses: Uses::default(),
             lists,
             extensions,
             wake_signals: WakeSignals::default(),

@@ -523,8 +523,8 @@ mod tests {
                 result.len() <= MAX_CHANGES + 1
                     && serde_json::to_string(&result).unwrap().len() < 2 * MAX_BYTES
             );
-            let is_cut = result.last().is_some_and(|last| last.field == REST);
-            prop_assert_eq!(result.len() - usize::from(is_cut) == count, !is_cut);
+            let is_truncated = result.last().is_some_and(|last| last.field == REST);
+            prop_assert_eq!(result.len() - usize::from(is_truncated) == count, !is_truncated);
             for (result, whole) in result
                 .iter()
                 .zip(&changes)

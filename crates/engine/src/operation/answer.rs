@@ -173,7 +173,7 @@ impl Answer {
     }
 
     /// Returns the answer's value and its pagination; `None` for an answer that is JSON text.
-    pub(crate) fn local(&self) -> Option<LocalValue> {
+    pub(crate) fn local_value(&self) -> Option<LocalValue> {
         match &self.data {
             AnswerData::Value(value) => Some(LocalValue {
                 value: value.clone(),

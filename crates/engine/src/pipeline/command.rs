@@ -103,7 +103,7 @@ async fn settle(mut write: Write, organization: Uuid, outcome: Result<Answer>) -
     let error = match outcome {
         Ok(answer) => {
             let body = success_body(&answer.clone().into_text().map_err(unknown)?, request_id);
-            let success = match call.head.local(&answer) {
+            let success = match call.head.local_value(&answer) {
                 Some(value) => Success::value(operation.status, value),
                 None => Success::text(operation.status, body.clone()),
             };

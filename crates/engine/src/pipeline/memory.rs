@@ -252,7 +252,7 @@ impl Memory {
         revisions: Revisions,
         holds: Range<Timestamp>,
     ) -> Result<CachedForm> {
-        let value = answer.local().filter(|_| key.takes_value);
+        let value = answer.local_value().filter(|_| key.takes_value);
         let text = answer.into_text()?;
         let validity = Validity {
             revisions,

@@ -165,7 +165,7 @@ impl Success {
     /// operation and the answer is a value, the success contains that value. Otherwise it contains
     /// the answer as JSON text.
     fn of(operation: &Operation, answer: Answer, head: &Head) -> Result<Self> {
-        if let Some(value) = head.local(&answer) {
+        if let Some(value) = head.local_value(&answer) {
             return Ok(Self::value(operation.status, value));
         }
         let text = answer.into_text()?;
@@ -341,7 +341,7 @@ async fn run_stages(
         || service.organization_hints.of(operation, head),
         Caller::organization,
     );
-    service.wait_for_space(share).await?;
+    service.wait_for_outbound_space(share).await?;
     let Some(caller) = caller else {
         return identify_and_read(call, share, payload, facts).await;
     };

@@ -86,7 +86,7 @@ impl OutboundBuffer {
 
     /// Waits until the outbound buffer has space for another response of a share. Returns false
     /// after the time limit.
-    pub async fn wait_for_space(&self, share: Share) -> bool {
+    pub async fn wait_for_outbound_space(&self, share: Share) -> bool {
         let Some(responses) = self.blocking_responses(share) else {
             return true;
         };
@@ -262,11 +262,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_waits_for_buffer_space_until_a_timeout() {
         let outbound = Arc::new(OutboundBuffer::new(10, TIMEOUT));
-        assert!(outbound.wait_for_space(share(1)).await);
+        assert!(outbound.wait_for_outbound_space(share(1)).await);
         let reservation = outbound.reserve(share(1), 10);
         for other in 1..=2 {
             assert!(
-                !outbound.wait_for_space(share(other)).await,
+                !outbound.wait_for_outbound_space(share(other)).await,
                 "no bytes were sent meanwhile"
             );
         }
@@ -276,7 +276,7 @@ mod tests {
             assert!(reservation.has_short_timeout());
             drop(reservation);
         };
-        assert!(tokio::join!(outbound.wait_for_space(share(2)), send_all).0);
+        assert!(tokio::join!(outbound.wait_for_outbound_space(share(2)), send_all).0);
         assert_eq!(
             (
                 outbound.bytes(),
@@ -291,7 +291,10 @@ mod tests {
     async fn a_slow_reader_hurries_only_its_own_organization() {
         let outbound = Arc::new(OutboundBuffer::new(100, TIMEOUT));
         let unread = outbound.reserve(share(1), 50);
-        assert!(outbound.wait_for_space(share(2)).await && outbound.wait_for_space(None).await);
+        assert!(
+            outbound.wait_for_outbound_space(share(2)).await
+                && outbound.wait_for_outbound_space(None).await
+        );
         let sent = outbound.reserve(share(2), 20);
         let mut changes = outbound.changes();
         let check = async {
@@ -305,7 +308,7 @@ mod tests {
                 "other organizations are not affected"
             );
         };
-        assert!(!tokio::join!(outbound.wait_for_space(share(1)), check).0);
+        assert!(!tokio::join!(outbound.wait_for_outbound_space(share(1)), check).0);
     }
 
     proptest! {

@@ -143,8 +143,8 @@ impl Head {
 
     /// Returns the answer as a value if the request comes from code of this process. Returns `None`
     /// for a surface, which gets text.
-    pub(super) fn local(&self, answer: &Answer) -> Option<LocalValue> {
-        self.is_local.then(|| answer.local()).flatten()
+    pub(super) fn local_value(&self, answer: &Answer) -> Option<LocalValue> {
+        self.is_local.then(|| answer.local_value()).flatten()
     }
 
     /// Returns the values of a header, in order.

@@ -75,8 +75,8 @@ impl Service {
 
     /// Waits until the outbound buffer has space for another response of a share. Returns 503 after
     /// the time limit.
-    pub async fn wait_for_space(&self, share: Share) -> Result<()> {
-        if self.outbound.wait_for_space(share).await {
+    pub async fn wait_for_outbound_space(&self, share: Share) -> Result<()> {
+        if self.outbound.wait_for_outbound_space(share).await {
             Ok(())
         } else {
             Err(Error::unavailable("the buffer of unsent answers is full"))

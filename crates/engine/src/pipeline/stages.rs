@@ -66,7 +66,7 @@ impl Call {
             credential: caller.access().credential,
         });
         if let Caller::Organization(identified) = &caller {
-            service.app_state.uses.record(identified.owner(), *now);
+            service.app_state.last_uses.record(identified.owner(), *now);
         }
         let elapsed = service.clock.elapsed();
         facts.quota = match (operation.surface, &caller) {

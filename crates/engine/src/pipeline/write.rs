@@ -252,7 +252,7 @@ fn recorded(
         .map(|once| answer.text_without(once.field))
         .transpose()?
         .map(|text| success_body(&text, id));
-    let value = call.head.local(&answer);
+    let value = call.head.local_value(&answer);
     let body = success_body(&answer.into_text()?, id);
     key.record(context, status, without_secret.as_deref().unwrap_or(&body))?;
     Ok(match value {

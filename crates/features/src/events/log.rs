@@ -56,14 +56,14 @@ store::statements! {
     /// Selects the deliveries, except pings, that were discarded because they were still pending
     /// when their subscription was disabled. Begins after the delivery with the creation time `?3`
     /// and the id `?4`.
-    CUT = "select id, created_at, doc from webhook_delivery
-        where organization_id = ?1 and subscription_id = ?2 and is_cut = true
+    ENDED_BY_DISABLING = "select id, created_at, doc from webhook_delivery
+        where organization_id = ?1 and subscription_id = ?2 and ended_by_disabling = true
         and status = 'discarded' and is_ping = false
         and (created_at, id) > (?3, ?4) order by created_at, id limit ?5";
     /// Puts a finished delivery back into the outbox of a subscription, due at once.
     REQUEUE = "update webhook_delivery set status = 'pending', next_attempt_at = ?3,
         leased_until = null, doc = ?4, subscription_id = ?5,
-        is_cut = false where organization_id = ?1 and id = ?2 and status <> 'pending'";
+        ended_by_disabling = false where organization_id = ?1 and id = ?2 and status <> 'pending'";
     /// Marks a delivery of a ping, so that the other statements recognize it.
     IS_PING = "update webhook_delivery set is_ping = true where organization_id = ?1 and id = ?2";
     /// Keeps the newest `?3` pings of a subscription and deletes older pings. One execution deletes
@@ -307,7 +307,7 @@ fn redeliver_failed(context: &mut Context<'_, '_>, input: RedeliverFailed) -> Re
     let statements: &[_] = if receiver == input.id {
         &[&FAILED]
     } else {
-        &[&FAILED, &CUT]
+        &[&FAILED, &ENDED_BY_DISABLING]
     };
     let mut redelivered = 0;
     for statement in statements.iter().copied() {

@@ -173,9 +173,9 @@ struct SetProgress {
     /// `damage_deposit`, `screen_and_protect`, or an `agreement` signed electronically.
     step_id: Uuid,
     /// Status of the step: `pending`, `action_required` while the guest must act, `completed`, or
-    /// `failed`. A failed `background_check` is done and flags the submission. A failed
-    /// `identity_check` without `checks` is treated as the check `verification_unavailable`. For
-    /// any other failed step, the guest must act.
+    /// `failed`. A failed `background_check` is completed and flags the submission. A
+    /// failed `identity_check` whose report has no `checks` counts as failed in the check
+    /// `verification_unavailable`. For any other failed step, the guest must act.
     status: ProgressStatus,
     /// The page of the other system on which the guest continues the step, as an absolute https
     /// URL. Null or left out: none.

@@ -330,7 +330,8 @@ fn not_found() -> Error {
 }
 
 /// The difference between a request that creates a step and a request that changes one. `base` is
-/// the path of the object that contains the step's fields. The paths of issues begin with it.
+/// the path of the object that contains the step's fields. The path of a field in an error begins
+/// with it.
 #[derive(Clone, Copy)]
 struct RequestShape {
     is_create: bool,

@@ -5,8 +5,9 @@
 //! or a branding. Names in the code call it a *thing*. A write of a resource stores its links to
 //! texts (`translation_use`). The module of the resource implements [`TextRules`]: the form of the
 //! texts in each field, the callers who can see and change the resources, and additional checks of
-//! a new text. If other resources may show a text, this file checks every write of the text and
-//! every link to it. `src/app.rs` lists the modules.
+//! a new text. Several resources may show the same text. This file therefore checks every write
+//! of a text, and every new link to it, against the needs of all of them. `src/app.rs` lists the
+//! modules.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

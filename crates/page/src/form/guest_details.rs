@@ -205,7 +205,7 @@ pub(super) fn guests(
     })
 }
 
-/// Returns whether the form of the other guests has a field with this name.
+/// Returns whether the form of the step `other_guests` has a field or a button with this name.
 fn is_of_guests(asked: &RequestedFields<'_>, name: &str) -> bool {
     let of_guest = guest_fields::guest_of(name.strip_suffix(".was").unwrap_or(name))
         .is_some_and(|(guest, name)| guest < MAX_GUESTS && asked.has(name));

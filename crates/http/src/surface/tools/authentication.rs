@@ -195,7 +195,7 @@ pub(super) async fn admit(
             Err(error) => return refuse_with_challenge(error).await,
         };
     }
-    if let Err(error) = service.wait_for_space(organization).await {
+    if let Err(error) = service.wait_for_outbound_space(organization).await {
         return refuse(&error, id);
     }
     let requester = Requester {
