@@ -144,7 +144,7 @@ fn wrong_tag(
         .is_some_and(|(_, above)| above == path);
     match error.kind() {
         Failure::Constant { expected_value } if is_field => {
-            Some((tag_path, (**expected_value).clone()))
+            Some((tag_path, expected_value.clone()))
         }
         _ => None,
     }
