@@ -3,10 +3,10 @@
 //! Providers publish much more than this service uses, and not always in the types of the
 //! specification. This module validates only the entries that it uses.
 
-use openidconnect::JwsSigningAlgorithm as _;
-use openidconnect::core::{CoreJsonWebKey, CoreJwsSigningAlgorithm};
 use serde_json::Value;
 use url::Url;
+
+use super::signing_key::{Algorithm, SigningKey};
 
 /// The entries of a provider's metadata that this service uses.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub(super) struct ProviderMetadata {
     /// `Authorization` header.
     pub(super) is_secret_in_body: bool,
     /// The signature algorithms that this service accepts in ID tokens of the provider.
-    pub(super) algorithms: Vec<CoreJwsSigningAlgorithm>,
+    pub(super) algorithms: Vec<Algorithm>,
     /// The provider's signing keys; empty until they are fetched.
-    pub(super) keys: Vec<CoreJsonWebKey>,
+    pub(super) keys: Vec<SigningKey>,
 }
 
 impl ProviderMetadata {
@@ -99,32 +99,25 @@ fn optional(document: &Value, name: &str) -> Result<Option<Url>, String> {
     }
 }
 
-/// Returns those of the named signature algorithms that this service supports. They all use a
-/// public key of the provider. Algorithms with a shared secret, and `none`, are not accepted. If
-/// the provider names no algorithms, the default is RS256, which every provider supports (Core 1.0,
-/// 3.1.3.7).
-fn algorithms(names: Option<Vec<&str>>) -> Vec<CoreJwsSigningAlgorithm> {
+/// Returns those of the named signature algorithms that this service supports. If the provider
+/// names no algorithms, the default is RS256, which every provider supports (Core 1.0, 3.1.3.7).
+fn algorithms(names: Option<Vec<&str>>) -> Vec<Algorithm> {
     let names = names.unwrap_or_else(|| vec!["RS256"]);
-    let algorithms = names
+    names
         .into_iter()
-        .filter_map(|name| serde_json::from_value(Value::from(name)).ok());
-    algorithms
-        .filter(|algorithm: &CoreJwsSigningAlgorithm| {
-            !algorithm.uses_shared_secret() && *algorithm != CoreJwsSigningAlgorithm::None
-        })
+        .filter_map(|name| name.parse().ok())
         .collect()
 }
 
 /// Reads the keys of a key set. Omits each key of a type that this service does not support (RFC
 /// 7517, section 5). Returns an error if the document is not a key set.
-pub(super) fn keys(document: &Value) -> Result<Vec<CoreJsonWebKey>, String> {
+pub(super) fn keys(document: &Value) -> Result<Vec<SigningKey>, String> {
     let items = match &document["keys"] {
         Value::Null if document.is_object() => return Ok(Vec::new()),
         Value::Array(items) => items,
         _ => return Err("its keys are not a set of keys".into()),
     };
-    let read = |key: &Value| serde_json::from_value(key.clone()).ok();
-    Ok(items.iter().filter_map(read).collect())
+    Ok(items.iter().filter_map(SigningKey::read).collect())
 }
 
 #[cfg(test)]

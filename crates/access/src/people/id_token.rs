@@ -3,13 +3,10 @@
 //! This module reads only the claims `iss`, `sub`, `aud`, `azp`, `exp`, `iat`, `nbf`, `nonce`,
 //! `email` and `email_verified`. Any other claim may have any type, because providers differ.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use openidconnect::core::CoreJwsSigningAlgorithm;
-use openidconnect::{JsonWebKey as _, JsonWebKeyAlgorithm, JwsSigningAlgorithm as _};
 use serde_json::Value;
 
 use super::discovery::{ProviderMetadata, is_same_issuer};
+use super::signing_key::{Algorithm, from_base64url};
 
 /// Number of seconds by which the provider's clock may be ahead of this server's clock.
 const MAX_CLOCK_SKEW: f64 = 60.0;
@@ -122,20 +119,21 @@ pub(super) fn verify_signature(
     let [header, payload, signature] = parts[..] else {
         return invalid("it is no signed token");
     };
-    let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part.trim_end_matches('=')).ok();
     let object = |part: &str| {
-        let value = decoded(part).and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        let value =
+            from_base64url(part).and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
         value.filter(Value::is_object)
     };
-    let (Some(jose_header), Some(claims), Some(bytes)) =
-        (object(header), object(payload), decoded(signature))
+    let (Some(jose_header), Some(claims), Some(signature)) =
+        (object(header), object(payload), from_base64url(signature))
     else {
         return invalid("it cannot be read");
     };
     if !jose_header["crit"].is_null() {
         return invalid("its header has an extension that must be understood");
     }
-    let algorithm = serde_json::from_value(jose_header["alg"].clone()).ok();
+    let name = jose_header["alg"].as_str();
+    let algorithm: Option<Algorithm> = name.and_then(|name| name.parse().ok());
     let Some(algorithm) = algorithm.filter(|algorithm| metadata.algorithms.contains(algorithm))
     else {
         return invalid(format!(
@@ -144,43 +142,20 @@ pub(super) fn verify_signature(
         ));
     };
     let message = &token.as_bytes()[..header.len() + 1 + payload.len()];
-    let mut has_key = false;
-    for key in candidates(metadata, &algorithm, jose_header["kid"].as_str()) {
-        has_key = true;
-        if key.verify_signature(&algorithm, message, &bytes).is_ok() {
-            return Ok(claims);
-        }
+    let id = jose_header["kid"].as_str();
+    let mut fitting = metadata
+        .keys
+        .iter()
+        .filter(|key| key.fits(algorithm, id))
+        .peekable();
+    if fitting.peek().is_none() {
+        return Err(InvalidToken::NoKey);
     }
-    if has_key {
-        invalid("its signature is not that of the provider's key")
+    if fitting.any(|key| key.verifies(algorithm, message, &signature)) {
+        Ok(claims)
     } else {
-        Err(InvalidToken::NoKey)
+        invalid("its signature is not that of the provider's key")
     }
-}
-
-/// Returns the provider's keys that fit the algorithm and the key id in the header of a token.
-fn candidates<'m>(
-    metadata: &'m ProviderMetadata,
-    algorithm: &'m CoreJwsSigningAlgorithm,
-    id: Option<&'m str>,
-) -> impl Iterator<Item = &'m openidconnect::core::CoreJsonWebKey> {
-    metadata.keys.iter().filter(move |key| {
-        let has_id = match (id, key.key_id()) {
-            (Some(id), Some(key_id)) => key_id.as_str() == id,
-            _ => true,
-        };
-        let has_algorithm = match key.signing_alg() {
-            JsonWebKeyAlgorithm::Algorithm(key_algorithm) => key_algorithm == algorithm,
-            JsonWebKeyAlgorithm::Unspecified => true,
-            JsonWebKeyAlgorithm::Unsupported => false,
-        };
-        has_id
-            && has_algorithm
-            && algorithm.key_type().as_ref() == Some(key.key_type())
-            && key
-                .key_use()
-                .is_none_or(openidconnect::JsonWebKeyUse::allows_signature)
-    })
 }
 
 /// Checks the claims about issuer, audience, lifetime and nonce of a token (Core 1.0, 3.1.3.7).

@@ -32,6 +32,7 @@ mod session;
 mod settings;
 mod setup;
 mod setup_page;
+mod signing_key;
 mod team;
 mod tickets;
 mod validity;
