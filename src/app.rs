@@ -213,12 +213,13 @@ pub const INTERNAL_PATHS: [&str; 5] = [
 /// Returns the paths of all routes of a service, with `{…}` for a parameter.
 pub fn paths(service: &Arc<Service>) -> Result<Vec<String>, String> {
     let metrics = surface::Metrics::install()?;
-    let interface = surface::router(service, metrics, &[], routes(service))?;
+    let interface = surface::router(service, metrics, &[], routes(service, &[]))?;
     Ok(interface.paths())
 }
 
-/// Returns the routes that are not operations: the routes of the modules and of the guides.
-pub(crate) fn routes(service: &Arc<Service>) -> OtherRoutes {
+/// Returns the routes that are not operations: those of the tools, of the modules and of the
+/// guides. Pages of the origins in `origins` may call the tools.
+pub(crate) fn routes(service: &Arc<Service>, origins: &[String]) -> OtherRoutes {
     let routers = |select: fn(&Module) -> Option<Routes>| {
         MODULES
             .iter()
@@ -227,7 +228,10 @@ pub(crate) fn routes(service: &Arc<Service>) -> OtherRoutes {
     };
     OtherRoutes {
         within: routers(|module| module.routes)
-            .chain([guides::router(service)])
+            .chain([
+                vestibule_tools::router(service.clone(), origins),
+                guides::router(service),
+            ])
             .collect(),
         open: routers(|module| module.open_routes).collect(),
         gate: Some(guest::gate),
@@ -275,7 +279,7 @@ mod tests {
 
     #[test]
     fn every_public_operation_is_a_tool_except_listed_exceptions() {
-        let tools = surface::tools(app());
+        let tools = vestibule_tools::describe_all(app());
         assert!(
             NOT_TOOLS
                 .iter()
@@ -304,7 +308,7 @@ mod tests {
 
     #[test]
     fn tool_schemas_are_objects_without_unusable_fields() {
-        let tools = surface::tools(app());
+        let tools = vestibule_tools::describe_all(app());
         for tool in &tools {
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
             assert!(

@@ -367,7 +367,7 @@ impl Server {
             &service,
             metrics,
             &flags.cors_origin,
-            crate::app::routes(&service),
+            crate::app::routes(&service, &flags.cors_origin),
         )?;
         let accepting = tokio::spawn(accept(
             listener,

@@ -190,11 +190,12 @@ fn no_module_imports_a_higher_module() {
 }
 
 #[test]
-fn engine_http_and_delivery_name_no_concept_of_the_service() {
+fn engine_http_tools_and_delivery_name_no_concept_of_the_service() {
     let mut results = Vec::new();
     for path in [
         "crates/engine/src",
         "crates/http/src",
+        "crates/tools/src",
         "crates/delivery/src",
     ]
     .iter()
@@ -278,6 +279,7 @@ fn one_function_reads_each_setting_url_and_address() {
         "crates/schema/src",
         "crates/store/src",
         "crates/texts/src",
+        "crates/tools/src",
     ];
     let files = folders
         .iter()

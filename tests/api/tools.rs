@@ -824,7 +824,7 @@ async fn tool_calls_have_the_same_results_as_rest(app: App) {
 #[test]
 fn the_list_of_tools_has_a_bounded_size() {
     let result =
-        json!({ "tools": vestibule_http::surface::tools(vestibule::app::app()) }).to_string();
+        json!({ "tools": vestibule_tools::describe_all(vestibule::app::app()) }).to_string();
     assert!(result.len() <= LIST_LIMIT, "{} bytes", result.len());
 }
 
@@ -874,7 +874,7 @@ fn every_tool_belongs_to_a_toolset_and_has_its_own_description() {
 
 #[test]
 fn tool_hints_match_the_effects_of_operations() {
-    let tools = vestibule_http::surface::tools(vestibule::app::app());
+    let tools = vestibule_tools::describe_all(vestibule::app::app());
     let hints = |name: &str| {
         let tool = tools.iter().find(|tool| tool.name == name).unwrap();
         let hints = tool.annotations.clone().unwrap();
@@ -915,7 +915,7 @@ fn tool_schemas_have_no_array_of_types() {
             _ => false,
         }
     }
-    for tool in vestibule_http::surface::tools(vestibule::app::app()) {
+    for tool in vestibule_tools::describe_all(vestibule::app::app()) {
         let schema = Value::Object(tool.input_schema.as_ref().clone());
         assert!(!has_array_of_types(&schema), "{}: {schema}", tool.name);
     }
@@ -925,7 +925,7 @@ fn tool_schemas_have_no_array_of_types() {
 /// default as a tool. REST has other defaults.
 #[test]
 fn the_schema_of_a_list_tool_has_a_default_limit_of_20() {
-    let tools = vestibule_http::surface::tools(vestibule::app::app());
+    let tools = vestibule_tools::describe_all(vestibule::app::app());
     let mut count = 0;
     for operation in declared() {
         let Some(limit) = limit_of(operation) else {
@@ -947,7 +947,7 @@ fn the_schema_of_a_list_tool_has_a_default_limit_of_20() {
 /// The arguments of a tool are the fields of its operation, each with its type and description.
 #[test]
 fn tool_arguments_are_the_fields_of_the_operation() {
-    let tools = vestibule_http::surface::tools(vestibule::app::app());
+    let tools = vestibule_tools::describe_all(vestibule::app::app());
     for operation in declared() {
         let reported = &tools
             .iter()

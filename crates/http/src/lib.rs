@@ -2,7 +2,7 @@
 //! browsers.
 //!
 //! [`server`] accepts connections, limits their number, their time and their memory, and passes
-//! each request to the [`surface`]. The surface consists of REST routes, tools and the OpenAPI
+//! each request to the [`surface`]. The surface consists of REST routes and the OpenAPI
 //! documents, all generated from the operations of the engine. [`browser`] reads the forms of
 //! pages and sets their security headers.
 //!

@@ -1,4 +1,4 @@
-//! The surfaces that are generated from the list of operations: HTTP routes, tools and the OpenAPI
+//! The surfaces that are generated from the list of operations: HTTP routes and the OpenAPI
 //! documents. This module also serves the API reference page.
 
 mod answers;
@@ -10,7 +10,6 @@ mod observe;
 pub mod openapi;
 mod reading;
 mod router;
-mod tools;
 
 pub use compressed::CompressedText;
 pub use gate::{Gate, GateDecision, HostRequest};
@@ -19,7 +18,7 @@ pub(crate) use interface::OverLimit;
 pub use observe::{Metrics, ServedOperation};
 pub(crate) use reading::UnreadBody;
 pub use router::{
-    EXPOSED_HEADERS, OtherRoutes, PathParams, Peer, RequestId, attach_operation, method_not_found,
-    not_found, query, readable, refuse, refuse_as, request_for, request_id, router,
+    EXPOSED_HEADERS, OtherRoutes, PathParams, Peer, RequestId, add_quota_headers, attach_operation,
+    method_not_found, not_found, query, readable, refuse, refuse_as, request_for, request_id,
+    router, with_challenge,
 };
-pub use tools::describe_all as tools;

@@ -24,11 +24,11 @@ use tower_http::cors::CorsLayer;
 use uuid::Uuid;
 
 use super::answers::{self, ClientPreferences};
+use super::docs;
 use super::gate::{Gate, HostGate};
 use super::interface::{Interface, RouteExemption};
 use super::observe::{Metrics, ServedOperation};
 use super::openapi::{self, Document};
-use super::{docs, tools};
 use engine::access::Resource;
 use engine::app::App;
 use engine::error::{Error, ErrorKind};
@@ -120,9 +120,7 @@ pub fn router(
             add(&format!("{path}/"));
         }
     }
-    let routes = routes
-        .with_state(service.clone())
-        .merge(tools::router(service.clone(), origins));
+    let routes = routes.with_state(service.clone());
     let routes = other_routes.within.into_iter().fold(routes, Router::merge);
     let shared = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -328,7 +326,7 @@ fn respond(outcome: Outcome, surface: Surface, preferences: &ClientPreferences) 
 }
 
 /// Adds the headers of a caller's rate limit quota.
-pub(super) fn add_quota_headers(quota: Quota, headers: &mut HeaderMap) {
+pub fn add_quota_headers(quota: Quota, headers: &mut HeaderMap) {
     headers.insert(X_RATELIMIT_LIMIT, quota.limit.into());
     headers.insert(X_RATELIMIT_REMAINING, quota.remaining.into());
     headers.insert(X_RATELIMIT_RESET, quota.reset.into());
@@ -349,7 +347,7 @@ pub(super) fn json(status: u16, body: String) -> Response {
 
 /// Adds `WWW-Authenticate` to a 401. The header tells the client where to get a token, and whether
 /// the request had an invalid token (RFC 6750, section 3).
-pub(super) fn with_challenge(
+pub fn with_challenge(
     mut response: Response,
     resource: Resource,
     public_url: &str,

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use http::Uri;
-
-use super::{READ_ONLY_PATH, catalogue};
 use engine::access::Resource;
 use engine::app::App;
 use engine::error::{Error, Result};
 use engine::operation::{Effect, Operation};
+use http::Uri;
+
+use super::{READ_ONLY_PATH, catalogue};
 
 /// Returns the OAuth resource of the tools at a URL. The query of the URL does not change the
 /// resource.

@@ -226,7 +226,10 @@ impl Program {
             &service,
             Metrics::install().unwrap(),
             &[],
-            OtherRoutes::default(),
+            OtherRoutes {
+                within: vec![vestibule_tools::router(service.clone(), &[])],
+                ..OtherRoutes::default()
+            },
         )
         .unwrap();
         Self {
@@ -425,7 +428,7 @@ fn a_small_program_has_an_openapi_document_and_tools() {
             ["maxLength"],
         20
     );
-    let tools = surface::tools(app());
+    let tools = vestibule_tools::describe_all(app());
     assert_eq!(
         tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(),
         ["createNote", "listNotes"]

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use engine::access::Access;
+use engine::app::App;
+use engine::app_state::AppState;
+use engine::operation::{Effect, Operation, Surface, inline_generator, tool_limit};
 use http::Method;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
 use super::compact::{self, CreatingTool};
 use super::selection::Selection;
-use engine::access::Access;
-use engine::app::App;
-use engine::app_state::AppState;
-use engine::operation::{Effect, Operation, Surface, inline_generator, tool_limit};
 
 /// Each tool with its operation. The descriptions of the tools are created once, and every caller
 /// gets the same ones.

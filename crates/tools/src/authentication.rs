@@ -9,6 +9,9 @@ use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use engine::app::App;
+use engine::error::{Error, ErrorKind, Result};
+use engine::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
@@ -17,15 +20,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use url::Url;
 use uuid::Uuid;
+use vestibule_http::surface::{
+    RequestId, add_quota_headers, attach_operation, refuse, with_challenge,
+};
 
 use super::selection::{self, Selection};
 use super::{BODY_LIMIT, catalogue};
-use crate::surface::router::{
-    RequestId, add_quota_headers, attach_operation, refuse, with_challenge,
-};
-use engine::app::App;
-use engine::error::{Error, ErrorKind, Result};
-use engine::pipeline::{self, Receiving, Requester, RequiredCredential, Service};
 
 /// The time that a client has to send a message.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);

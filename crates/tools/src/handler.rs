@@ -3,6 +3,10 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
+use engine::access::Identified;
+use engine::error::{Error, Result};
+use engine::operation::Operation;
+use engine::pipeline::{self, Outcome, Payload, Request, Service};
 use futures_util::FutureExt as _;
 use http::request::Parts;
 use rmcp::model::{
@@ -17,14 +21,10 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
+use vestibule_http::surface::RequestId;
 
 use super::catalogue::{self, Catalogue};
 use super::selection::Selection;
-use crate::surface::router::RequestId;
-use engine::access::Identified;
-use engine::error::{Error, Result};
-use engine::operation::Operation;
-use engine::pipeline::{self, Outcome, Payload, Request, Service};
 
 /// Handles one MCP request.
 pub(super) struct Handler {

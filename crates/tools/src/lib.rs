@@ -16,14 +16,14 @@ use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::middleware;
+use engine::access::Resource;
+use engine::pipeline::Service;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use self::authentication::MessageAuthentication;
 pub use self::catalogue::describe_all;
 use self::handler::Handler;
-use engine::access::Resource;
-use engine::pipeline::Service;
 
 /// The path of the tool interface. It has all tools, those that read and those that write.
 pub const PATH: &str = "/mcp";
