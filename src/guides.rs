@@ -427,7 +427,7 @@ There are two ways in. Assistants use the tools: an MCP server at {base}/mcp (st
 
 /// The style sheet of the pages.
 static STYLE: LazyLock<String> =
-    LazyLock::new(|| include_str!("../templates/guide.css").replace('\n', ""));
+    LazyLock::new(|| include_str!("guides/guide.css").replace('\n', ""));
 
 /// The content security policy of the pages, which allows the style sheet [`STYLE`] and nothing
 /// else.
@@ -454,7 +454,7 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
 
 /// The HTML page that shows a guide.
 #[derive(Template)]
-#[template(path = "guide.html")]
+#[template(path = "guides/guide.html")]
 struct GuidePage<'p> {
     title: &'p str,
     /// The relative path from the guide to `/docs/`, such as `../`.

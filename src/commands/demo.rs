@@ -157,7 +157,7 @@ async fn examples(platform: &LocalCaller<'_>, data: &DemoData) -> Result<String,
 
 /// The text that the demo prints when it is ready.
 #[derive(Template)]
-#[template(path = "demo.txt")]
+#[template(path = "commands/demo/banner.txt")]
 struct Banner<'d> {
     base: &'d str,
     platform_key: &'d str,
