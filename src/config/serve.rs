@@ -76,8 +76,8 @@ pub struct ServeFlags {
         value_parser = TrimmedParser(PathBufValueParser::new())
     )]
     pub webhook_ca_file: Option<PathBuf>,
-    /// Maximum pause before the first retry of a webhook delivery. The maximum doubles with each
-    /// further attempt.
+    /// Maximum pause before the first retry of a webhook delivery, unless the receiver asks for a
+    /// longer pause. The maximum doubles with each further attempt.
     #[arg(
         long,
         env = "VESTIBULE_WEBHOOK_RETRY_BASE",

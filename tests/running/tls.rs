@@ -169,8 +169,8 @@ async fn http_1_and_http_2_are_served_over_tls() {
 }
 
 /// The server disconnects a client that does not finish its TLS handshake, at whatever point the
-/// client stops. Until then the server also serves other clients, even if unfinished handshakes use
-/// every connection that it accepts.
+/// client stops. It also serves other clients while as many handshakes are unfinished as the server
+/// accepts connections.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unfinished_tls_handshake_does_not_delay_other_clients() {
     let (files, certificate) = Files::new();

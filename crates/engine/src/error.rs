@@ -34,7 +34,8 @@ pub enum ErrorKind {
     /// Status 410, only on the platform interface: the data existed, and the service has deleted
     /// it.
     Gone,
-    /// Status 422: the `Idempotency-Key` was already used for another request.
+    /// Status 422, type `business_rule_error`. There is one such rule: an `Idempotency-Key` may not
+    /// be used for two different requests.
     BusinessRule,
     /// Status 429: the caller has sent too many requests.
     RateLimit,

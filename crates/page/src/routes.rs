@@ -266,8 +266,8 @@ pub(super) async fn written(request: &mut PageRequest) -> Arc<Vec<Message>> {
         .unwrap_or_default()
 }
 
-/// Responds with a file, such as the calendar file. The function `made` builds the file from the
-/// guest view.
+/// Responds with a file, such as the calendar file. The function `made` builds the response from
+/// the stay.
 async fn file(
     server: PageService,
     params: PathParams,

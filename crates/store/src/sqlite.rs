@@ -506,8 +506,8 @@ fn in_savepoint(
         }
         OperationResult::RolledBack(answer) => {
             if answers.is_empty() {
-                // No operation precedes this one in the batch, so everything that this operation
-                // read is committed.
+                // No earlier operation of the batch has changed anything, so everything that this
+                // operation read is committed.
                 answer(Ok(()));
             } else {
                 answers.push(answer);

@@ -30,7 +30,7 @@ const GET_RECORD: &str = "getRecord";
 const MOST_OFFERED: u32 = 300;
 /// Maximum number of search results that the form shows for a name.
 const MOST_FOUND: usize = 20;
-/// Maximum number of names in one field that the console looks up per request.
+/// Maximum number of records chosen in one field whose names a request reads.
 const MOST_NAMES: usize = 50;
 
 /// A row that a reference field can refer to: its id and its name.

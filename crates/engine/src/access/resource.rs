@@ -13,7 +13,7 @@ use strum::{AsRefStr, VariantArray};
 pub enum Resource {
     /// The REST interface.
     Api,
-    /// The tool interface at `/mcp`, and every path below it.
+    /// The tool interface at `/mcp` and at all paths below it except `/mcp/read-only`.
     Mcp,
     /// The tool interface at `/mcp/read-only`, which has only the tools that read.
     McpReadOnly,

@@ -337,6 +337,8 @@ async fn run_stages(
     let caller = early_caller(call)
         .instrument(stage!("authenticate"))
         .await?;
+    // If the caller is not known yet, the organization is the one to which the token belonged in an
+    // earlier request.
     let share = caller.as_ref().map_or_else(
         || service.organization_hints.of(operation, head),
         Caller::organization,

@@ -514,9 +514,10 @@ impl SurroundingCharacters {
     }
 }
 
-/// Returns whether a delimiter run is inside a word, where it is not formatting: `a*b`,
-/// `snake_case`. Scripts without capital letters often have no blanks between words. In these
-/// scripts, a letter beside the run does not mean that the run is inside a word.
+/// Returns whether a delimiter run beside the character `outside` is inside a word, where it is not
+/// formatting. `_` is inside a word beside every letter and digit: `snake_case`. Another delimiter
+/// is inside a word only if it is a single character beside a letter that has a case: `a*b`.
+/// Letters without a case do not count, because their scripts often have no blanks between words.
 fn is_in_word(outside: Option<char>, delimiter: char, is_single: bool) -> bool {
     outside.is_some_and(|character| match delimiter {
         '_' => character.is_alphanumeric(),

@@ -28,7 +28,7 @@ use engine::pipeline::Receiving;
 use engine::pipeline::{OutboundBuffer, OutboundReservation};
 
 tokio::task_local! {
-    /// The progress of the responses on one HTTP/2 stream. It is set only in the task that runs
+    /// The progress of the response on one HTTP/2 stream. It is set only in the task that runs
     /// this stream.
     static STREAM: Arc<ProgressTracker>;
 }

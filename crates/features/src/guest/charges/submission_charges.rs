@@ -98,8 +98,8 @@ pub(in crate::guest) fn save_submission_charges(
     records::save(context, &changed)
 }
 
-/// Returns the charges that a step requires. The price of a charge is `None` if there is nothing to
-/// pay, or if the platform has reported the step as completed.
+/// Returns the charges of a step. If there is nothing to pay for a charge, or if the platform has
+/// reported the step as completed, the charge has no price (`None`).
 fn of_step(stay_step: &StepOfStay, setup: &GuestSetup, nights: i64) -> Vec<RequestedCharge> {
     let step = &stay_step.step;
     // If the platform has reported the step as completed, the platform has also collected the
