@@ -23,8 +23,8 @@ const REPETITION: (Duration, usize) = (Duration::from_millis(500), 20);
 /// linearly has the ratio ten. The maximum is one half higher, because the data of the larger
 /// organization may no longer fit into the processor's caches.
 const MAX_LINEAR_RATIO: f64 = 15.0;
-/// The maximum ratio of the costs of the same request at two sizes, one ten times the other, if its
-/// response has the same length at both sizes.
+/// The maximum ratio between the costs of the same request in two organizations, if the larger
+/// organization has ten times as much data and both responses have the same length.
 const MAX_CONSTANT_RATIO: f64 = 1.5;
 /// Number of portals that are created one after another, to measure the time of a creation.
 const CREATIONS: usize = 100;

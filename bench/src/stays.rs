@@ -230,7 +230,7 @@ async fn organization_with_properties(node: &Server) -> anyhow::Result<(Client, 
     Ok((platform, client))
 }
 
-/// Returns the record of the stay with this number, in one of the properties.
+/// Generates the record of the stay with this number, in a flat chosen at random.
 fn stay(number: u64) -> Json {
     let mut chance = RandomChoices::of(RESERVATION, number);
     let arrival = Date::constant(2025, 1, 1).saturating_add(

@@ -405,8 +405,8 @@ impl Bench {
             organizations(&without_hanging, &receivers).await?,
         );
         let hanging = Receivers::start(identity, 1, false).await?;
-        // `keys` generates the ids of the other organizations too, so that the new organization has
-        // a unique id.
+        // A clone of the generator of UUIDs that made the ids of the other organizations never
+        // returns one of these ids again.
         let keys = others.first().context("no targets")?.keys.clone();
         let organization = Organization::on(with_hanging.address, keys).await?;
         organization.subscribe(&hanging.urls[0]).await?;

@@ -1,5 +1,8 @@
 //! The signing keys of an OpenID provider, and the verification of signatures with them (RFC 7515,
 //! RFC 7517, RFC 7518 and RFC 8037).
+//!
+//! The signatures are verified by the library that TLS uses. Libraries for OpenID Connect would add
+//! a second implementation of RSA and of each curve.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

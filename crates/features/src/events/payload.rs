@@ -124,8 +124,8 @@ fn read_records<'s>(
     Ok(records)
 }
 
-/// Returns the data of a delivery. Returns `None` if the credential cannot read the subject, or the
-/// subject was deleted.
+/// Returns the data of a delivery, or nothing if the subscription's credential cannot read the
+/// subject, or if the subject was deleted.
 fn data(
     context: &mut Context<'_, '_>,
     records: &PayloadRecords,

@@ -46,15 +46,15 @@ pub struct Acceptance {
     pub language: Option<String>,
 }
 
-/// The acceptance of an agreement as it is stored: the proof, and the language of the values in the
-/// text, such as dates.
+/// The acceptance of an agreement as it is stored: the proof of acceptance, and the language of the
+/// values that were filled into the text, such as dates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredAcceptance {
     #[serde(flatten)]
     pub proof: Acceptance,
-    /// The language of the values in the text, such as dates. `None`: the values have the language
-    /// of the text.
+    /// The language of the values that were filled into the text, such as dates. `None`: the
+    /// language of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values_language: Option<String>,
 }

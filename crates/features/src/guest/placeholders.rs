@@ -289,7 +289,7 @@ impl<'s> Values<'s> {
     }
 }
 
-/// Reads the values of the custom fields that placeholders in the texts name. A value at the flat
+/// Reads the values of the custom fields whose placeholders are in the texts. A value at the flat
 /// takes precedence over the value of the field itself.
 pub(super) fn custom_values<'t>(
     context: &mut Context<'_, '_>,

@@ -201,8 +201,8 @@ struct SetProgress {
     #[serde(default)]
     #[schemars(schema_with = "precheck::check_list")]
     checks: Option<Vec<String>>,
-    /// Sentences for the team that flag the submission, at most 10. Null or left out: those of the
-    /// earlier report stay; `[]` removes them.
+    /// Sentences that flag the submission for the team, at most 10. Null or left out: the sentences
+    /// of the previous report remain; `[]` removes them.
     #[serde(default)]
     #[schemars(length(max = 10))]
     flags: Option<Vec<Text200>>,

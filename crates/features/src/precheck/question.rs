@@ -25,7 +25,7 @@ pub enum QuestionKind {
     YesNo,
 }
 
-/// The answer for which an option of a yes-or-no question stands.
+/// The meaning of an option of a yes-or-no question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum YesNo {

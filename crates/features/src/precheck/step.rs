@@ -227,7 +227,7 @@ engine::resource! {
     }
 
     /// The damage waiver and the security deposit. Amounts are in cents. If a payment account is
-    /// null, the organization's active default account is charged.
+    /// null, the organization's active default account is used.
     pub struct Charges in charges {
         damage_waiver_deposit_amount_cents: Option<u64> = None,
         /// For `damage_deposit`: amount in cents of the deposit that guests can choose instead of a

@@ -515,8 +515,8 @@ impl Activity {
         self.closes_in_stages.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until the connection has had requests in progress for [`CLOSE_TIMEOUT`], and the body
-    /// of each of them has been incomplete for all of this time.
+    /// Waits until all requests in progress on the connection have had incomplete bodies for
+    /// [`CLOSE_TIMEOUT`] without a break. Requests may begin and end during that time.
     async fn until_only_incomplete(&self) {
         let mut since = None;
         loop {
