@@ -14,7 +14,9 @@ use store::Statement;
 use uuid::Uuid;
 use vestibule_http::surface::openapi;
 
-use test_support::receiver::{Receiver, retried, signature, subscribe, until, until_read};
+use test_support::receiver::{
+    Receiver, retried, signature, subscribe, until, until_read, while_time_passes,
+};
 use test_support::{Api, App, Org, new_id, on_both, on_both_with, reservation};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -48,16 +50,7 @@ async fn until_log(
     condition: impl Fn(&Value) -> bool,
 ) -> Value {
     let deliveries = path(subscription, "/deliveries");
-    for _ in 0..800 {
-        let log = api.get(&deliveries).await.data();
-        if condition(&log) {
-            return log;
-        }
-        app.clock.advance(Duration::from_millis(100));
-        app.server.dependencies.due.notify_one();
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("{}", api.get(&deliveries).await.data());
+    while_time_passes(app, until_read(api, &deliveries, condition)).await
 }
 
 fn statuses(log: &Value) -> Vec<&str> {
@@ -483,15 +476,8 @@ async fn failed_deliveries_of_a_disabled_subscription_go_to_a_successor(
         .collect();
     org.sync(json!(records)).await.data();
     let all = |subscription: &Value| path(subscription, "/deliveries?limit=100");
-    let log = loop {
-        app.clock.advance(Duration::from_millis(100));
-        app.server.dependencies.due.notify_one();
-        tokio::time::sleep(Duration::from_millis(25)).await;
-        let log = api.get(&all(&former)).await.data();
-        if statuses(&log).iter().all(|status| *status != "pending") {
-            break log;
-        }
-    };
+    let finished = |log: &Value| statuses(log).iter().all(|status| *status != "pending");
+    let log = while_time_passes(&app, until_read(&api, &all(&former), finished)).await;
     // The log of a disabled subscription can still be read. It still names the record of each
     // delivery.
     let failed = statuses(&log)

@@ -4,13 +4,13 @@
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use delivery::Names;
 use serde_json::{Value, json};
 
 use test_support::authority::{Presents, TestAuthority};
 use test_support::raw_receiver::{Act, RawReceiver};
+use test_support::receiver::{self, while_time_passes};
 use test_support::{Api, ApiResponse, App};
 
 /// A public IP address. The tests send nothing to it.
@@ -111,20 +111,12 @@ fn connections(receiver: &RawReceiver) -> usize {
     receiver.seen.connections.load(Ordering::Relaxed)
 }
 
-/// Waits until all subscriptions satisfy `condition`. Meanwhile advances the clock, so that pauses
-/// between attempts end.
+/// Waits until all subscriptions satisfy `condition`. Meanwhile advances the clock. Returns the
+/// subscriptions.
 async fn until(app: &App, api: &Api, condition: impl Fn(&Value) -> bool) -> Vec<Value> {
-    for _ in 0..400 {
-        let listed = api.get("/webhook-subscriptions").await.data();
-        let listed = listed.as_array().unwrap();
-        if listed.iter().all(&condition) {
-            return listed.clone();
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-        app.clock.advance(Duration::from_millis(40));
-        app.server.dependencies.due.notify_one();
-    }
-    panic!("{}", api.get("/webhook-subscriptions").await.data());
+    let all = |listed: &Value| listed.as_array().unwrap().iter().all(&condition);
+    let listed = while_time_passes(app, receiver::until(api, all)).await;
+    listed.as_array().unwrap().clone()
 }
 
 fn is_disabled(row: &Value) -> bool {

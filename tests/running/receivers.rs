@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use test_support::authority::{Presents, TestAuthority};
 use test_support::raw_receiver::{Act, RawReceiver};
-use test_support::receiver::Receiver;
-use test_support::waiting::wait_until;
+use test_support::receiver::{Receiver, while_time_passes};
+use test_support::waiting::{wait_until, wait_until_within};
 use test_support::{Api, App, new_id, reservation};
 
 /// Number of bytes that is larger than all buffers between two processes, but far smaller than an
@@ -367,20 +367,10 @@ fn reservations(flat: Uuid, count: usize) -> Value {
         .collect()
 }
 
-/// Waits until `holds` returns true. Meanwhile advances the clock, so that the pauses between the
-/// attempts at a delivery end.
-async fn until(app: &App, what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..2_400 {
-        if holds().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-        // The clock advances in steps that are far shorter than the lease of a delivery. No lease
-        // therefore ends while its delivery runs.
-        app.clock.advance(Duration::from_millis(40));
-        app.server.dependencies.due.notify_one();
-    }
-    panic!("{what}: not within a minute");
+/// Waits until `holds` returns true. Meanwhile advances the clock.
+async fn until(app: &App, event: &str, holds: impl AsyncFnMut() -> bool) {
+    let limit = Duration::from_secs(60);
+    while_time_passes(app, wait_until_within(limit, event, holds)).await;
 }
 
 with_authority!(

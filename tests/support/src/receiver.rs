@@ -140,17 +140,23 @@ pub async fn until_read(api: &Api, path: &str, condition: impl Fn(&Value) -> boo
 /// Advances the clock until the next retry arrives at the receiver. Returns the delivery that
 /// arrived.
 pub async fn retried(app: &App, receiver: &Receiver) -> Delivery {
-    let moving = async {
+    while_time_passes(app, receiver.next()).await
+}
+
+/// Waits for an event, and meanwhile advances the clock, so that the pauses between the attempts at
+/// a delivery end.
+pub async fn while_time_passes<T>(app: &App, event: impl Future<Output = T>) -> T {
+    let passing = async {
         loop {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            // The clock advances in steps. A step is longer than any back-off in the tests, and
-            // much shorter than the lease of a running delivery.
-            app.clock.advance(Duration::from_millis(100));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            // The clock runs only twice as fast as real time, so no lease ends while its delivery
+            // waits for a silent receiver.
+            app.clock.advance(Duration::from_millis(40));
             app.server.dependencies.due.notify_one();
         }
     };
     tokio::select! {
-        delivery = receiver.next() => delivery,
-        () = moving => unreachable!("it goes on for good"),
+        value = event => value,
+        () = passing => unreachable!("time passes until the event"),
     }
 }
