@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use reqwest::Method;
 use serde_json::json;
+use test_support::waiting::wait_until;
 use test_support::{App, Org, new_id};
 use tokio::net::TcpListener;
 use uuid::Uuid;
@@ -48,24 +49,7 @@ async fn sign_in(window: &Window, org: &Org<'_>, id: Uuid, return_to: &str) {
 /// Waits until the browser requests the app's redirect URI. Checks that the query of the requested
 /// URI contains the parameter `name` and the `state` of the authorization request.
 async fn assert_redirected(window: &Window, redirect: &str, name: &str) {
-    let start = Instant::now();
-    let mut seen = Vec::new();
-    let there = loop {
-        seen.extend(window.requests().await);
-        if let Some(there) = seen
-            .iter()
-            .find(|address| address.starts_with(&format!("{redirect}?")))
-        {
-            break there.clone();
-        }
-        assert!(
-            start.elapsed() < WAIT_LIMIT,
-            "{redirect}: {seen:?} {:?}",
-            window.console_errors().await
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    };
-    let there = there.parse().unwrap();
+    let there = window.requested(&format!("{redirect}?")).await;
     assert!(
         query(&there, name).is_some() && query(&there, "state").as_deref() == Some("s p&=é"),
         "{there}"
@@ -205,16 +189,15 @@ async fn chromium_reports_redirects_blocked_by_form_action() {
             window.go(&base).await;
             window.console_errors().await;
             window.run("document.querySelector('button').click()").await;
-            let start = Instant::now();
-            while !window
-                .console_errors()
-                .await
-                .iter()
-                .any(|complaint| complaint.contains("form-action"))
-            {
-                assert!(start.elapsed() < WAIT_LIMIT, "{redirect}");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+            let is_blocked = async || {
+                let errors = window.console_errors().await;
+                errors.iter().any(|error| error.contains("form-action"))
+            };
+            wait_until(
+                &format!("the redirect to {redirect} is blocked"),
+                is_blocked,
+            )
+            .await;
         }
     })
     .await;

@@ -1,14 +1,13 @@
 //! Browser tests of the console, the guest page, OAuth consent and the tools through each reverse
 //! proxy for which `deploy/` has a configuration.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use test_support::house::House;
 use test_support::proxy::{PROXIES, PublicSide, ShippedProxy};
 use test_support::{ApiResponse, App, new_id};
-use url::Url;
 use uuid::Uuid;
 
 use super::consent::local;
@@ -20,8 +19,6 @@ use crate::people::{ada, link_for};
 
 /// Time limit of the test of one proxy.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Time limit of a redirect.
-const WAIT_LIMIT: Duration = Duration::from_secs(20);
 
 /// The public address of a proxy, an HTTP client that uses the proxy, and the test data behind it.
 struct Border<'b> {
@@ -101,7 +98,7 @@ impl Border<'_> {
             .await;
         window.requests().await;
         window.clicks("button[value=approve]").await;
-        let code = arrival(window, &redirect).await;
+        let code = window.requested(&format!("{redirect}?")).await;
         let exchange = pairs(&[
             ("grant_type", "authorization_code"),
             ("client_id", &client),
@@ -154,19 +151,5 @@ impl Border<'_> {
         let listed = call("tools/call", listed).await;
         let text = listed["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.contains(&self.house.flat.to_string()), "{listed}");
-    }
-}
-
-/// Waits until the browser requests an app's redirect URI. Returns the URL with its query.
-async fn arrival(window: &Window, redirect: &str) -> Url {
-    let (begun, mut seen) = (Instant::now(), Vec::new());
-    loop {
-        seen.extend(window.requests().await);
-        let beginning = format!("{redirect}?");
-        if let Some(there) = seen.iter().find(|there| there.starts_with(&beginning)) {
-            return there.parse().unwrap();
-        }
-        assert!(begun.elapsed() < WAIT_LIMIT, "{redirect}: {seen:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -6,6 +6,8 @@ use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
 use test_support::choose_tls_provider;
+use test_support::waiting::read_until;
+use url::Url;
 
 /// Keys as the `WebDriver` protocol encodes them. A key without a printable character has a code
 /// point of the private use area.
@@ -402,6 +404,20 @@ impl Window {
         errors
             .map(|entry| entry["message"].as_str().unwrap().to_owned())
             .collect()
+    }
+
+    /// Waits until a page requests a URL that begins with `beginning`. Returns that URL.
+    pub async fn requested(&self, beginning: &str) -> Url {
+        let is_wanted = |url: &&String| url.starts_with(beginning);
+        let mut seen = Vec::new();
+        let read = async || {
+            seen.extend(self.requests().await);
+            seen.clone()
+        };
+        let seen = read_until(read, |seen: &Vec<String>| {
+            seen.iter().any(|url| is_wanted(&url))
+        });
+        seen.await.iter().find(is_wanted).unwrap().parse().unwrap()
     }
 
     /// Returns the URLs that pages have requested since the last call.

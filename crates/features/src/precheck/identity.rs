@@ -126,8 +126,8 @@ const CHECKS: [(&str, FlagAction, ActionChoice, &str); 13] = [
 pub const UNDERAGE: &str = "guest_underage";
 /// The flag of a guest who repeats the identity check and fails it a second time.
 pub const RETAKE_LIMIT: &str = "retake_limit";
-/// The name of a check that is not part of a report. It counts as failed if the report says that
-/// the verification failed, and lists no failed check.
+/// The check that counts as failed if the provider reports a failed verification and names no
+/// failed check.
 const UNAVAILABLE: &str = "verification_unavailable";
 
 /// The consequence of a provider's report for the identity check of a guest.

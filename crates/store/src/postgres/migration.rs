@@ -94,7 +94,8 @@ pub(super) fn migrate(
     link.run(until, &format!("select pg_advisory_lock({MIGRATION_LOCK})"))?;
     let topology = topology::detect(link, until, sharding)?;
     link.run(until, SHORT_LOCK_TIMEOUT)?;
-    if retry_on_lock_conflict(until, || topology.migrate(link, until, migrations))? {
+    let report = retry_on_lock_conflict(until, || topology.migrate(link, until, migrations))?;
+    if !report.applied_migrations().is_empty() {
         retry_on_lock_conflict(until, || topology.place_tables(link, until))?;
     }
     link.run(

@@ -31,13 +31,13 @@ pub(super) trait Topology: Send + Sync {
     /// server plans them as it plans all other statements.
     fn lookup_plans(&self) -> Option<&'static str>;
 
-    /// Migrates the schema on every server. Returns whether any migration was applied.
+    /// Migrates the schema on every server.
     fn migrate(
         &self,
         link: &mut Link,
         until: Instant,
         migrations: &refinery_core::Runner,
-    ) -> Result<bool, MigrationFailure>;
+    ) -> Result<refinery_core::Report, MigrationFailure>;
 
     /// Moves tables that a migration has created to the servers on which they belong.
     fn place_tables(&self, link: &mut Link, until: Instant) -> Result<(), MigrationFailure>;
@@ -64,9 +64,8 @@ impl Topology for OneServer {
         link: &mut Link,
         until: Instant,
         migrations: &refinery_core::Runner,
-    ) -> Result<bool, MigrationFailure> {
-        let report = link.drive(until, async |client| migrations.run_async(client).await)??;
-        Ok(!report.applied_migrations().is_empty())
+    ) -> Result<refinery_core::Report, MigrationFailure> {
+        Ok(link.drive(until, async |client| migrations.run_async(client).await)??)
     }
 
     fn place_tables(&self, _link: &mut Link, _until: Instant) -> Result<(), MigrationFailure> {

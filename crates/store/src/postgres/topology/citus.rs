@@ -124,11 +124,10 @@ impl Topology for Citus {
         link: &mut Link,
         until: Instant,
         migrations: &refinery_core::Runner,
-    ) -> Result<bool, MigrationFailure> {
-        let report = link.drive(until, async |client| {
+    ) -> Result<refinery_core::Report, MigrationFailure> {
+        Ok(link.drive(until, async |client| {
             migrations.run_async(&mut SingleStatements(client)).await
-        })??;
-        Ok(!report.applied_migrations().is_empty())
+        })??)
     }
 
     fn place_tables(&self, link: &mut Link, until: Instant) -> Result<(), MigrationFailure> {
