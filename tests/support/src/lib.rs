@@ -43,6 +43,7 @@ use vestibule::config::{Cli, ServeCommand, ServeFlags};
 use vestibule::server::{Limits, Server};
 
 use self::pgbouncer::PgBouncer;
+use self::postgres::TestDatabase;
 use self::waiting::in_time_within;
 
 pub const PLATFORM_KEY: &str = "pk_test";
@@ -160,6 +161,9 @@ pub struct App {
     pub http: Client,
     _directory: TempDir,
     _pooler: Option<PgBouncer>,
+    /// The database, if it is removed with this server. It is the last field, because fields are
+    /// dropped in their order and the server must end first.
+    _database: Option<TestDatabase>,
 }
 
 impl App {
@@ -188,21 +192,14 @@ impl App {
     }
 
     pub async fn on_postgres_resolving(flags: &[&str], names: Names) -> Option<Self> {
-        let url = tokio::task::spawn_blocking(postgres::migrated_database)
+        let database = tokio::task::spawn_blocking(postgres::migrated_database)
             .await
             .unwrap()?;
-        if std::env::var_os("VESTIBULE_TEST_POOLER").is_some() {
-            return Some(
-                Self::behind(
-                    PgBouncer::in_front_of(&url, "pool_mode = transaction")?,
-                    &url,
-                    flags,
-                    names,
-                )
-                .await,
-            );
-        }
-        Some(
+        let url = database.url.clone();
+        let app = if std::env::var_os("VESTIBULE_TEST_POOLER").is_some() {
+            let pooler = PgBouncer::in_front_of(&url, "pool_mode = transaction")?;
+            Self::behind(pooler, &url, flags, names).await
+        } else {
             Self::start(
                 url,
                 tempfile::tempdir().unwrap(),
@@ -210,8 +207,12 @@ impl App {
                 names,
                 Limits::default(),
             )
-            .await,
-        )
+            .await
+        };
+        Some(Self {
+            _database: Some(database),
+            ..app
+        })
     }
 
     /// Starts a server on an existing database.
@@ -283,6 +284,7 @@ impl App {
             http: http_client(),
             _directory: directory,
             _pooler: None,
+            _database: None,
         }
     }
 
@@ -373,6 +375,8 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
         ("--console-rate-limit-per-second", "0"),
         ("--guest-rate-limit-per-minute", "0"),
         ("--webhook-retry-base", "10ms"),
+        // Uploads are then accepted whatever else the disk of this machine contains.
+        ("--uploads-reserve", "0B"),
     ] {
         if !is_set(flag) {
             arguments.extend([flag, value]);

@@ -1,5 +1,6 @@
 //! Runs a PostgreSQL cluster for all tests of a run, if `initdb` is installed.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -33,13 +34,51 @@ pub fn fresh_database() -> Option<String> {
     fresh_database_with("")
 }
 
+/// Number of databases of ended tests that stay on the disk. Beyond it the oldest are removed,
+/// because the databases of all tests together need several GiB. Below it none are removed, because
+/// removing a database takes as long as creating one.
+const ENDED_DATABASES: usize = 150;
+
+/// The database of one test. Dropping this value allows the database to be removed.
+pub struct TestDatabase {
+    pub url: String,
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        static ENDED: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
+        let mut ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.push_back(self.url.clone());
+        if ended.len() > ENDED_DATABASES
+            && let Some(url) = ended.pop_front()
+        {
+            // This thread can be one of the asynchronous runtime, in which the client must not run.
+            std::thread::spawn(move || remove_database(&url));
+        }
+    }
+}
+
+/// Removes a database. Does nothing if its cluster has been stopped: the files of the cluster are
+/// then removed.
+fn remove_database(url: &str) {
+    let Some((cluster, name)) = url.rsplit_once('/') else {
+        return;
+    };
+    let client = postgres::Client::connect(&format!("{cluster}/postgres"), postgres::NoTls);
+    if let Ok(mut client) = client {
+        client
+            .batch_execute(&format!("drop database {name} with (force)"))
+            .ok();
+    }
+}
+
 /// Creates a database with all tables, as a copy of a migrated database: this takes a third of the
 /// time of the migrations. On Citus, returns an empty database. Returns `None` if PostgreSQL is not
 /// installed.
-pub fn migrated_database() -> Option<String> {
+pub fn migrated_database() -> Option<TestDatabase> {
     static TEMPLATE: OnceLock<Option<String>> = OnceLock::new();
     if std::env::var_os("VESTIBULE_ON_CITUS").is_some() {
-        return fresh_database();
+        return fresh_database().map(|url| TestDatabase { url });
     }
     let template = TEMPLATE.get_or_init(|| {
         let url = fresh_database()?;
@@ -48,7 +87,8 @@ pub fn migrated_database() -> Option<String> {
         assert!(output.status.success(), "{output:?}");
         url.rsplit('/').next().map(str::to_owned)
     });
-    fresh_database_with(&format!("template {}", template.as_ref()?))
+    let url = fresh_database_with(&format!("template {}", template.as_ref()?))?;
+    Some(TestDatabase { url })
 }
 
 /// Creates a database with this encoding, such as `LATIN1`.
