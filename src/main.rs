@@ -1,5 +1,4 @@
-//! The `vestibule` binary: starts the log and the runtime, and runs a command of
-//! `vestibule::commands`.
+//! The `vestibule` binary: starts the log and runs a command of `vestibule::commands`.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -22,27 +21,11 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match run(cli) {
+    match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             log.write_message(&format!("vestibule: {message}"));
             ExitCode::FAILURE
         }
     }
-}
-
-fn run(cli: Cli) -> Result<(), String> {
-    // Selects the cryptography library for all TLS connections of the process.
-    rustls::crypto::ring::default_provider()
-        .install_default()
-        .map_err(|_| "a TLS provider was installed twice")?;
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if let Some(processors) = cli.command.processors() {
-        runtime.worker_threads(processors.get());
-    }
-    let runtime = runtime
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?;
-    runtime.block_on(commands::run(cli))
 }

@@ -40,6 +40,8 @@ use engine::summaries;
 use engine::traces;
 use engine::uploads::Uploads;
 use files::Files;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use store::Location;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -616,13 +618,20 @@ fn spawn_background_task<W: Future<Output = ()> + Send + 'static>(
     stop: &CancellationToken,
     work: impl Fn(Arc<Service>, CancellationToken) -> W + Send + Sync + 'static,
 ) -> JoinHandle<()> {
-    let (service, stop) = (service.clone(), stop.clone());
-    tokio::spawn(async move {
-        service
-            .background
-            .supervise(name, stop.clone(), || work(service.clone(), stop.clone()))
-            .await;
-    })
+    let task = (service.clone(), stop.clone());
+    let boxed = move || work(task.0.clone(), task.1.clone()).boxed();
+    spawn_supervised(service.clone(), name, stop.clone(), Box::new(boxed))
+}
+
+/// Starts a background task. This function takes every task as the same type, so that the compiler
+/// compiles it once and not for each task.
+fn spawn_supervised(
+    service: Arc<Service>,
+    name: &'static str,
+    stop: CancellationToken,
+    work: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+) -> JoinHandle<()> {
+    tokio::spawn(async move { service.background.supervise(name, stop, work).await })
 }
 
 /// Updates PostgreSQL's statistics about tables that grow, for example during a sync, until `stop`

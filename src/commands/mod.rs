@@ -1,6 +1,6 @@
 //! The commands of the binary `vestibule`, a module for each.
 //!
-//! [`run`] selects the command. This module also contains the short commands `serve`, `migrate` and
+//! [`run`] starts the runtime and selects the command. This module also contains the short commands `serve`, `migrate` and
 //! `openapi`. `crate::config` declares the flags of every command; `crate::server` starts the
 //! service.
 
@@ -35,7 +35,25 @@ pub use import::import;
 pub use restore::restore;
 
 /// Runs the command that the command line names, until it ends.
-pub async fn run(cli: Cli) -> Result<(), String> {
+pub fn run(cli: Cli) -> Result<(), String> {
+    // Selects the cryptography library for all TLS connections of the process.
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .map_err(|_| "a TLS provider was installed twice")?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Some(processors) = cli.command.processors() {
+        runtime.worker_threads(processors.get());
+    }
+    let runtime = runtime
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    // The command is awaited in this crate and not in the binary, because the compiler compiles an
+    // `async fn` where it is awaited.
+    runtime.block_on(run_command(cli))
+}
+
+async fn run_command(cli: Cli) -> Result<(), String> {
     let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for message in unknown_variables(variables) {
         tracing::warn!("{message}");

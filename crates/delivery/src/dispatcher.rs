@@ -96,7 +96,7 @@ impl Dispatcher {
     pub async fn run(self, stop: CancellationToken) {
         metrics::describe_counter!(
             "vestibule_webhook_attempts_total",
-            "Attempts to deliver a webhook, by what came of it."
+            "Attempts to deliver a webhook, by result."
         );
         for outcome in AttemptOutcome::VARIANTS {
             attempt_counter(outcome).increment(0);

@@ -39,7 +39,7 @@ impl Background {
     ) {
         metrics::describe_counter!(
             "vestibule_background_restarts_total",
-            "How often background work had to be begun again, by its name."
+            "Restarts of background tasks, by name."
         );
         let restarts = metrics::counter!("vestibule_background_restarts_total", "name" => name);
         restarts.increment(0);

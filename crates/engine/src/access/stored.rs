@@ -137,7 +137,8 @@ pub struct AccessToken {
     /// The permissions that were granted to the token. A permission applies only if the member has
     /// it too.
     pub permissions: Vec<Permission>,
-    /// The only resource that the token is valid for; `None` means every resource.
+    /// The only address for which the token is valid (the OAuth parameter `resource`); `None` means
+    /// every address of the service.
     pub resource: Option<Resource>,
     /// When the token expires; `None` means never.
     pub expires_at: Option<Moment>,

@@ -263,7 +263,18 @@ struct FinishedCall {
     answered: Result<Success>,
 }
 
-async fn finish(
+/// Runs the stages of a request. The future is boxed, because otherwise the compiler would compile
+/// all stages again in each crate that awaits them.
+fn finish<'s>(
+    service: &'s Arc<Service>,
+    operation: &'static Operation,
+    request: Request,
+    is_local: bool,
+) -> BoxFuture<'s, FinishedCall> {
+    Box::pin(finish_unboxed(service, operation, request, is_local))
+}
+
+async fn finish_unboxed(
     service: &Arc<Service>,
     operation: &'static Operation,
     request: Request,

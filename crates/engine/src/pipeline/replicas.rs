@@ -43,7 +43,7 @@ fn counter(outcome: &'static str) -> Counter {
 pub fn count() {
     metrics::describe_counter!(
         "vestibule_replica_reads_total",
-        "Reads that a replica could answer, by what came of it."
+        "Reads that a replica could answer, by result."
     );
     for outcome in [ANSWERED, BEHIND, UNAVAILABLE] {
         counter(outcome).increment(0);

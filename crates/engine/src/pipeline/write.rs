@@ -101,7 +101,7 @@ pub(super) async fn write(call: &Arc<Call>, validated: Validated) -> Result<Succ
 impl Write {
     /// Returns the recorded response of an earlier request with the same idempotency key. Runs
     /// before the organization is locked. A request whose key is replayed or refused therefore does
-    /// not wait for another write.
+    /// not wait for that lock.
     pub(super) fn replay(&self, tx: &mut Transaction<'_>) -> Result<Option<Success>> {
         let (service, now) = (&self.call.service, self.call.now);
         let Some(key) = &self.key else {

@@ -436,8 +436,9 @@ fn create(
         values![id, &key, event.as_ref(), &input.target_url.0, now, doc],
     )?;
     // The statement keeps the `MAX_DISABLED` subscriptions that were disabled last, and deletes at
-    // most as many others. Once is enough: at most `MAX_ACTIVE`, which is less, can have become
-    // disabled since the statement ran last for this credential.
+    // most `MAX_DISABLED` others. It need not be repeated, because at most `MAX_ACTIVE`
+    // subscriptions were disabled since it last ran for this credential, and `MAX_ACTIVE` is less
+    // than `MAX_DISABLED`.
     if context.execute(&DELETE_SURPLUS, values![key, MAX_DISABLED, now])? > 0 {
         context.wake(DELETIONS);
     }

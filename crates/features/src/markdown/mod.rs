@@ -22,7 +22,7 @@ pub use values::{escaped_value, mark};
 
 /// An unticked and a ticked checkbox: the placeholder character in the text until it is sanitized,
 /// and the HTML that then replaces the character. The placeholders are private-use characters of
-/// Unicode. They are removed from texts of hosts.
+/// Unicode. They are removed from texts of hosts first, because they would become checkboxes.
 const BOXES: [(char, &str); 2] = [
     ('\u{e0f0}', "<input type=\"checkbox\">"),
     ('\u{e0f1}', "<input type=\"checkbox\" checked>"),

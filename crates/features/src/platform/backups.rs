@@ -29,7 +29,7 @@ const NOTE_SUFFIX: &str = ".backup.json";
 #[derive(Debug, Clone)]
 pub struct BackupStatusFile(PathBuf);
 
-/// The times of the last backup and of the last failure.
+/// The times of the last completed backup and of the last attempt, if that attempt failed.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(example = json!({ "lastBackupAt": "2026-11-21T09:30:00.000Z", "lastFailureAt": null }))]

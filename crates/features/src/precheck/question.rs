@@ -136,7 +136,7 @@ pub struct OptionInput {
     #[schemars(extend("x-text-source" = "precheck_question", "x-permission" = "modify_tasks"))]
     #[serde(default)]
     pub name_ml_text_id: Option<Uuid>,
-    /// The name by language, instead of the id. The server creates a translation from it.
+    /// The name by language, instead of `nameMlTextId`. The server creates a translation from it.
     #[serde(default)]
     pub texts: Option<TextsByLanguage>,
     /// Read-only: the answer of an option of a stored `yes_no` question. Send it as it was read, or

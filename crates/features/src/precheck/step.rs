@@ -3,8 +3,9 @@
 //! In the `resource!` list, a field with `answered` is part of every response about a step.
 //! `answered and as` returns the field under a second, deprecated name as well. `sent as` is the
 //! type of the field in a request; without it the field cannot be sent. `in basics` names the
-//! section of the console's form that has the field. The fields of a request that are stored in
-//! another form, such as `displayTitleLanguage`, are in the list of `StepFields`.
+//! section of the console's form that has the field, and `in basics after position` its place in
+//! the section. The fields of a request that are stored in another form, such as
+//! `displayTitleLanguage`, are in the list of `StepFields`.
 
 use std::collections::BTreeMap;
 

@@ -59,7 +59,7 @@ impl Translator {
     pub async fn run(self, stop: CancellationToken) {
         metrics::describe_counter!(
             "vestibule_translations_total",
-            "Jobs of machine translation, by what came of them."
+            "Jobs of machine translation, by result."
         );
         for outcome in JobOutcome::VARIANTS {
             outcome_counter(outcome).increment(0);
