@@ -1,8 +1,8 @@
 //! The commands of the binary `vestibule`, a module for each.
 //!
-//! [`run`] starts the runtime and selects the command. This module also contains the short commands `serve`, `migrate` and
-//! `openapi`. `crate::config` declares the flags of every command; `crate::server` starts the
-//! service.
+//! [`run`] starts the runtime and selects the command. This module also contains the short commands
+//! `serve`, `migrate` and `openapi`. `crate::config` declares the flags of every command;
+//! `crate::server` starts the service.
 
 mod backup;
 pub mod demo;

@@ -296,8 +296,8 @@ async fn a_guest_saves_at_most_a_mebibyte_of_answers(app: App) {
     )
     .await;
     assert_eq!(answer.status, 303, "{html}");
-    // Saved answers that a request does not name stay saved, and count towards the size limit of all
-    // answers: the 1,000 characters fit only after another answer is removed.
+    // Saved answers that a request does not name stay saved, and count towards the size limit of
+    // all answers: the 1,000 characters fit only after another answer is removed.
     save(&app, &house.token, other, long(1000)).await.error(400);
     save(&app, &house.token, one, json!({ "note": null }))
         .await

@@ -113,7 +113,8 @@ impl Audits {
         matches!(self.what, WriteKind::Creates(..)) || !self.recorded_fields.is_empty()
     }
 
-    /// Sets the fields of the answer that contain secrets. Only the names of these fields are recorded.
+    /// Sets the fields of the answer that contain secrets. Only the names of these fields are
+    /// recorded.
     #[must_use]
     pub const fn withholding(mut self, fields: &'static [&'static str]) -> Self {
         self.secret_fields = fields;
