@@ -375,7 +375,7 @@ pub fn serve_flags(database_url: &str, extra: &[&str]) -> ServeFlags {
         ("--console-rate-limit-per-second", "0"),
         ("--guest-rate-limit-per-minute", "0"),
         ("--webhook-retry-base", "10ms"),
-        // Uploads are then accepted whatever else the disk of this machine contains.
+        // Uploads need no free space on the disk of this machine beyond their own size.
         ("--uploads-reserve", "0B"),
     ] {
         if !is_set(flag) {
