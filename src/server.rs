@@ -618,13 +618,13 @@ fn spawn_background_task<W: Future<Output = ()> + Send + 'static>(
     stop: &CancellationToken,
     work: impl Fn(Arc<Service>, CancellationToken) -> W + Send + Sync + 'static,
 ) -> JoinHandle<()> {
-    let task = (service.clone(), stop.clone());
-    let boxed = move || work(task.0.clone(), task.1.clone()).boxed();
-    spawn_supervised(service.clone(), name, stop.clone(), Box::new(boxed))
+    let (task_service, task_stop) = (service.clone(), stop.clone());
+    let work = move || work(task_service.clone(), task_stop.clone()).boxed();
+    spawn_supervised(service.clone(), name, stop.clone(), Box::new(work))
 }
 
-/// Starts a background task. This function takes every task as the same type, so that the compiler
-/// compiles it once and not for each task.
+/// Starts a background task. Every task has the same type here, so that the compiler compiles this
+/// function, and the supervision, only once.
 fn spawn_supervised(
     service: Arc<Service>,
     name: &'static str,

@@ -414,10 +414,11 @@ impl Window {
             seen.extend(self.requests().await);
             seen.clone()
         };
-        let seen = read_until(read, |seen: &Vec<String>| {
-            seen.iter().any(|url| is_wanted(&url))
-        });
-        seen.await.iter().find(is_wanted).unwrap().parse().unwrap()
+        let urls = read_until(read, |urls: &Vec<String>| {
+            urls.iter().any(|url| is_wanted(&url))
+        })
+        .await;
+        urls.iter().find(is_wanted).unwrap().parse().unwrap()
     }
 
     /// Returns the URLs that pages have requested since the last call.

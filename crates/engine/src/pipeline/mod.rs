@@ -271,41 +271,34 @@ fn finish<'s>(
     request: Request,
     is_local: bool,
 ) -> BoxFuture<'s, FinishedCall> {
-    Box::pin(finish_unboxed(service, operation, request, is_local))
-}
-
-async fn finish_unboxed(
-    service: &Arc<Service>,
-    operation: &'static Operation,
-    request: Request,
-    is_local: bool,
-) -> FinishedCall {
-    let (head, payload) = request.split(is_local);
-    let call = Arc::new(Call {
-        service: service.clone(),
-        operation,
-        head,
-        now: service.clock.now(),
-    });
-    let mut facts = RequestInfo::default();
-    let answered = match run_stages(&call, payload, &mut facts).await {
-        Err(error) => {
-            let error = if error.kind() == ErrorKind::Authentication {
-                let required = RequiredCredential::at(operation.surface);
-                unauthenticated(service, &call.head.headers, required).await
-            } else {
-                error
-            };
-            log_failure(&error, operation.id, call.head.id);
-            Err(error)
+    Box::pin(async move {
+        let (head, payload) = request.split(is_local);
+        let call = Arc::new(Call {
+            service: service.clone(),
+            operation,
+            head,
+            now: service.clock.now(),
+        });
+        let mut facts = RequestInfo::default();
+        let answered = match run_stages(&call, payload, &mut facts).await {
+            Err(error) => {
+                let error = if error.kind() == ErrorKind::Authentication {
+                    let required = RequiredCredential::at(operation.surface);
+                    unauthenticated(service, &call.head.headers, required).await
+                } else {
+                    error
+                };
+                log_failure(&error, operation.id, call.head.id);
+                Err(error)
+            }
+            success => success,
+        };
+        FinishedCall {
+            call,
+            facts,
+            answered,
         }
-        success => success,
-    };
-    FinishedCall {
-        call,
-        facts,
-        answered,
-    }
+    })
 }
 
 /// Returns the seconds to wait before a retry: those of the rate limit, or else those of the error.
