@@ -28,7 +28,7 @@ use vestibule_console::{AnonymousLimits, PageLimits};
 use delivery::{self, Dependencies, Dispatcher, Names, Targets};
 use engine::access;
 use engine::app_state::{AppState, Extensions};
-use engine::background::Background;
+use engine::background::{Background, BackgroundTask};
 use engine::clock::Clock;
 use engine::ids::Ids;
 use engine::pipeline::{
@@ -41,7 +41,6 @@ use engine::traces;
 use engine::uploads::Uploads;
 use files::Files;
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use store::Location;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -290,7 +289,7 @@ impl Server {
                 dispatcher.clone().run(stop)
             }),
             spawn_background_task(&service, "sweep", stop.token(), move |service, stop| {
-                sweeps::run(service, swept.clone(), stop)
+                sweeps::run(service, swept.clone(), stop).boxed()
             }),
             spawn_background_task(&service, "metrics", stop.token(), move |_, stop| {
                 kept.clone().aggregate(stop)
@@ -319,7 +318,7 @@ impl Server {
                 &service,
                 "certificate",
                 stop.token(),
-                move |_, stop| keeper.clone().run(stop),
+                move |_, stop| keeper.clone().run(stop).boxed(),
             ));
         }
         let traces = flags.otlp_endpoint.is_some().then(|| {
@@ -335,14 +334,13 @@ impl Server {
                 &service,
                 "statistics",
                 stop.token(),
-                move |_, stop| keep_statistics(store.clone(), stop),
+                move |_, stop| keep_statistics(store.clone(), stop).boxed(),
             ));
         }
         background.push({
             let dependencies = dependencies.clone();
             spawn_background_task(&service, "queue", stop.token(), move |_, stop| {
-                let dependencies = dependencies.clone();
-                async move { delivery::keep_queue(&dependencies, &stop).await }
+                delivery::keep_queue(dependencies.clone(), stop)
             })
         });
         if let Some(translator) = translator {
@@ -612,14 +610,14 @@ async fn assemble(
 }
 
 /// Starts a background task. Starts it again if it ends before `stop` is cancelled.
-fn spawn_background_task<W: Future<Output = ()> + Send + 'static>(
+fn spawn_background_task(
     service: &Arc<Service>,
     name: &'static str,
     stop: &CancellationToken,
-    work: impl Fn(Arc<Service>, CancellationToken) -> W + Send + Sync + 'static,
+    work: impl Fn(Arc<Service>, CancellationToken) -> BackgroundTask + Send + Sync + 'static,
 ) -> JoinHandle<()> {
     let (task_service, task_stop) = (service.clone(), stop.clone());
-    let work = move || work(task_service.clone(), task_stop.clone()).boxed();
+    let work = move || work(task_service.clone(), task_stop.clone());
     spawn_supervised(service.clone(), name, stop.clone(), Box::new(work))
 }
 
@@ -629,7 +627,7 @@ fn spawn_supervised(
     service: Arc<Service>,
     name: &'static str,
     stop: CancellationToken,
-    work: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+    work: Box<dyn Fn() -> BackgroundTask + Send + Sync>,
 ) -> JoinHandle<()> {
     tokio::spawn(async move { service.background.supervise(name, stop, work).await })
 }

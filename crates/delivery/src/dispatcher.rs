@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use engine::background::{ClaimingWork, finish, keep_claiming};
+use engine::background::{BackgroundTask, ClaimingWork, finish, keep_claiming};
 use engine::error::{Error, Result};
 use engine::moment::Moment;
 use engine::traces;
@@ -93,15 +93,18 @@ impl Dispatcher {
 
     /// Sends deliveries as they become due, until `stop` is cancelled. Then finishes the deliveries
     /// that this method has begun.
-    pub async fn run(self, stop: CancellationToken) {
-        metrics::describe_counter!(
-            "vestibule_webhook_attempts_total",
-            "Attempts to deliver a webhook, by result."
-        );
-        for outcome in AttemptOutcome::VARIANTS {
-            attempt_counter(outcome).increment(0);
+    pub fn run(self, stop: CancellationToken) -> BackgroundTask {
+        async move {
+            metrics::describe_counter!(
+                "vestibule_webhook_attempts_total",
+                "Attempts to deliver a webhook, by result."
+            );
+            for outcome in AttemptOutcome::VARIANTS {
+                attempt_counter(outcome).increment(0);
+            }
+            keep_claiming(&self, &stop).await;
         }
-        keep_claiming(&self, &stop).await;
+        .boxed()
     }
 
     /// Sends the deliveries that are due now and waits until they have ended. Returns their number.

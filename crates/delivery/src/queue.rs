@@ -16,11 +16,14 @@
 //! those that were added before the organizations were distributed. [`fill`] finds such deliveries
 //! every ten minutes. It reads every subscription.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use engine::background::BackgroundTask;
 use engine::context::Context;
 use engine::error::{Error, Result};
 use engine::values;
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use store::{Row, Store, Transaction};
 use tokio_util::sync::CancellationToken;
@@ -148,43 +151,46 @@ pub(super) async fn note_due_first(
 
 /// Adds missing rows and corrects due times in the queue, at regular intervals until `stop` is
 /// cancelled. If the queue is not used, only waits for `stop`.
-pub async fn keep_queue(dependencies: &Dependencies, stop: &CancellationToken) {
-    if !dependencies.store.is_sharded() {
-        return stop.cancelled().await;
-    }
-    let mut runs = 0;
-    let log_failure = |error: &Error| {
-        tracing::warn!(
-            cause = error.cause(),
-            "could not correct the queue of webhook deliveries; retrying shortly"
-        );
-    };
-    loop {
-        let correction = async {
-            if runs == 0 {
-                fill(dependencies).await
+pub fn keep_queue(dependencies: Arc<Dependencies>, stop: CancellationToken) -> BackgroundTask {
+    async move {
+        if !dependencies.store.is_sharded() {
+            return stop.cancelled().await;
+        }
+        let mut runs = 0;
+        let log_failure = |error: &Error| {
+            tracing::warn!(
+                cause = error.cause(),
+                "could not correct the queue of webhook deliveries; retrying shortly"
+            );
+        };
+        loop {
+            let correction = async {
+                if runs == 0 {
+                    fill(&dependencies).await
+                } else {
+                    tidy(&dependencies).await
+                }
+            };
+            // If `stop` is cancelled, a transaction that has begun is still completed. The remaining
+            // rows are corrected after the next start.
+            let Some(result) = stop.run_until_cancelled(correction).await else {
+                return;
+            };
+            runs = if result.inspect_err(log_failure).is_ok() {
+                (runs + 1) % RUNS_BETWEEN_FILLS
             } else {
-                tidy(dependencies).await
+                0
+            };
+            if stop
+                .run_until_cancelled(tokio::time::sleep(TIDY_INTERVAL))
+                .await
+                .is_none()
+            {
+                return;
             }
-        };
-        // If `stop` is cancelled, a transaction that has begun is still completed. The remaining
-        // rows are corrected after the next start.
-        let Some(result) = stop.run_until_cancelled(correction).await else {
-            return;
-        };
-        runs = if result.inspect_err(log_failure).is_ok() {
-            (runs + 1) % RUNS_BETWEEN_FILLS
-        } else {
-            0
-        };
-        if stop
-            .run_until_cancelled(tokio::time::sleep(TIDY_INTERVAL))
-            .await
-            .is_none()
-        {
-            return;
         }
     }
+    .boxed()
 }
 
 /// Adds a row for each organization that has pending deliveries but no row.

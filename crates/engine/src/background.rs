@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,13 @@ const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 /// The longest delay before a restart. After a task has run for this long, the delay before its
 /// next restart is [`INITIAL_BACKOFF`] again.
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
+
+/// The work of a background task.
+///
+/// The crate that defines the work boxes it. A crate that awaits an `async fn` compiles it again, so
+/// without the box the program would compile all background work a second time, at its own
+/// optimization level.
+pub type BackgroundTask = BoxFuture<'static, ()>;
 
 /// The names of the background tasks that have ended and are not restarted yet.
 #[derive(Default)]

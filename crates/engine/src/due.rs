@@ -9,12 +9,14 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use store::Transaction;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::app_state::WakeSignal;
+use crate::background::BackgroundTask;
 use crate::error::{Error, Result};
 use crate::pipeline::Service;
 
@@ -83,25 +85,28 @@ impl<W: DueWork> DueWorker<W> {
     }
 
     /// Searches for organizations with due work and does this work, until `stop` is cancelled.
-    pub async fn run(self, stop: CancellationToken) {
-        while !stop.is_cancelled() {
-            let now = self.service.clock.now();
-            let mut unavailable = Vec::new();
-            while self.perform_some(now, &mut unavailable).await.is_some() {
-                if stop.is_cancelled() {
-                    return;
+    pub fn run(self, stop: CancellationToken) -> BackgroundTask {
+        async move {
+            while !stop.is_cancelled() {
+                let now = self.service.clock.now();
+                let mut unavailable = Vec::new();
+                while self.perform_some(now, &mut unavailable).await.is_some() {
+                    if stop.is_cancelled() {
+                        return;
+                    }
+                }
+                let delay = if unavailable.is_empty() {
+                    self.delay().await
+                } else {
+                    W::RETRY_DELAY
+                };
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(delay) => {}
                 }
             }
-            let delay = if unavailable.is_empty() {
-                self.delay().await
-            } else {
-                W::RETRY_DELAY
-            };
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(delay) => {}
-            }
         }
+        .boxed()
     }
 
     /// Does all work that is due now. Returns how many pieces of work were completed.

@@ -9,6 +9,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _, RedisError, Script};
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::rate_limit::{Decision, Windows};
+use crate::background::BackgroundTask;
 
 /// How long a request waits for an answer of Redis.
 const DEADLINE: Duration = Duration::from_millis(50);
@@ -110,8 +112,11 @@ impl SharedLog {
 
     /// Keeps a connection to Redis open, and reconnects after a loss, until `stop` is cancelled.
     /// Logs each loss and each recovery once.
-    pub async fn keep(self: Arc<Self>, stop: CancellationToken) {
-        stop.run_until_cancelled(self.reconnect_forever()).await;
+    pub fn keep(self: Arc<Self>, stop: CancellationToken) -> BackgroundTask {
+        async move {
+            stop.run_until_cancelled(self.reconnect_forever()).await;
+        }
+        .boxed()
     }
 
     /// Returns a future that completes when the next attempt to connect to Redis has succeeded or

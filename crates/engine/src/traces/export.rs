@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use opentelemetry::trace::{SpanId, TracerProvider as _};
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_http::{HttpClient, HttpError, Request, Response};
@@ -32,6 +33,7 @@ use tracing_subscriber::Registry;
 use url::Url;
 
 use super::NO_PARENT;
+use crate::background::BackgroundTask;
 
 /// The maximum number of spans in the queue.
 const MAX_WAITING: usize = 8_192;
@@ -140,55 +142,58 @@ impl SpanProcessor for SpanQueue {
 
 /// Sends spans until `stop` is cancelled, then the rest of the queue within `SPAN_FLUSH_TIMEOUT`.
 /// Does nothing if traces are not exported.
-pub async fn keep(stop: CancellationToken) {
-    let Some((url, queue)) = QUEUE.get() else {
-        return stop.cancelled().await;
-    };
-    let exporter = match exporter(url) {
-        Ok(exporter) => exporter,
-        Err(error) => {
-            tracing::error!(
-                %error,
-                "cannot create the client that sends traces; no traces are sent until a restart"
-            );
+pub fn keep(stop: CancellationToken) -> BackgroundTask {
+    async move {
+        let Some((url, queue)) = QUEUE.get() else {
             return stop.cancelled().await;
-        }
-    };
-    let mut queue = queue.lock().await;
-    let mut flush_deadline = pin!(async {
-        stop.cancelled().await;
-        tokio::time::sleep(SPAN_FLUSH_TIMEOUT).await;
-    });
-    loop {
-        let mut batch = Vec::new();
-        let filling = tokio::time::timeout(BATCH_DELAY, fill(&mut queue, &mut batch));
-        let is_stopped = stop.run_until_cancelled(filling).await.is_none();
-        if is_stopped {
-            // Spans that end from now on are counted as lost.
-            queue.close();
-            fill(&mut queue, &mut batch).await;
-        }
-        let count = batch.len();
-        if count == 0 && is_stopped {
-            return;
-        }
-        if count == 0 {
-            continue;
-        }
-        tokio::select! {
-            result = exporter.export(batch) => if result.is_err() {
-                count_lost(count);
-            },
-            () = &mut flush_deadline => {
-                count_lost(count + queue.len());
-                tracing::warn!(
-                    spans_lost = lost(),
-                    "could not send the remaining trace spans before the stop"
+        };
+        let exporter = match exporter(url) {
+            Ok(exporter) => exporter,
+            Err(error) => {
+                tracing::error!(
+                    %error,
+                    "cannot create the client that sends traces; no traces are sent until a restart"
                 );
+                return stop.cancelled().await;
+            }
+        };
+        let mut queue = queue.lock().await;
+        let mut flush_deadline = pin!(async {
+            stop.cancelled().await;
+            tokio::time::sleep(SPAN_FLUSH_TIMEOUT).await;
+        });
+        loop {
+            let mut batch = Vec::new();
+            let filling = tokio::time::timeout(BATCH_DELAY, fill(&mut queue, &mut batch));
+            let is_stopped = stop.run_until_cancelled(filling).await.is_none();
+            if is_stopped {
+                // Spans that end from now on are counted as lost.
+                queue.close();
+                fill(&mut queue, &mut batch).await;
+            }
+            let count = batch.len();
+            if count == 0 && is_stopped {
                 return;
+            }
+            if count == 0 {
+                continue;
+            }
+            tokio::select! {
+                result = exporter.export(batch) => if result.is_err() {
+                    count_lost(count);
+                },
+                () = &mut flush_deadline => {
+                    count_lost(count + queue.len());
+                    tracing::warn!(
+                        spans_lost = lost(),
+                        "could not send the remaining trace spans before the stop"
+                    );
+                    return;
+                }
             }
         }
     }
+    .boxed()
 }
 
 /// Fills a batch, in the order in which the spans ended. Returns early if the queue is closed and

@@ -11,7 +11,7 @@ use std::time::Duration;
 use delivery::{Targets, on_behalf_of};
 use engine::access::Access;
 use engine::app_state::WakeSignal;
-use engine::background::{ClaimingWork, keep_claiming};
+use engine::background::{BackgroundTask, ClaimingWork, keep_claiming};
 use engine::context::Context;
 use engine::error::{Error, Reason, Result};
 use engine::moment::Moment;
@@ -19,6 +19,7 @@ use engine::operation::RaisedRevision;
 use engine::pipeline::Service;
 use engine::sweeping;
 use engine::values;
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use store::{Json, Transaction};
@@ -118,18 +119,21 @@ impl CalendarFetcher {
     }
 
     /// Fetches the due feeds of a service until `stop` is cancelled.
-    pub async fn run(service: Arc<Service>, stop: CancellationToken) {
-        let Some(fetcher) = service.app_state.extension::<Self>() else {
-            return stop.cancelled().await;
-        };
-        fetcher.set_service(&service);
-        if service.store.is_only_process()
-            && let Err(error) = service.store.write(release_all).await
-        {
-            log_query_failure(&error);
+    pub fn run(service: Arc<Service>, stop: CancellationToken) -> BackgroundTask {
+        async move {
+            let Some(fetcher) = service.app_state.extension::<Self>() else {
+                return stop.cancelled().await;
+            };
+            fetcher.set_service(&service);
+            if service.store.is_only_process()
+                && let Err(error) = service.store.write(release_all).await
+            {
+                log_query_failure(&error);
+            }
+            let due = service.app_state.wake_signal(FEED_DUE);
+            keep_claiming(&Background { service, due }, &stop).await;
         }
-        let due = service.app_state.wake_signal(FEED_DUE);
-        keep_claiming(&Background { service, due }, &stop).await;
+        .boxed()
     }
 
     /// Returns the pause between two fetches of a feed.

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::access::Access;
+use engine::background::BackgroundTask;
 use engine::context::{Context, RaisedRevision};
 use engine::error::Result;
 use engine::pipeline::Service;
 use engine::sweeping;
 use engine::values;
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use store::Transaction;
 use tokio::time::MissedTickBehavior;
@@ -70,20 +72,23 @@ impl Default for CartAbandonmentDelay {
 
 /// Records abandoned carts until `stop` is cancelled. Every node runs this function. The lock on
 /// the organization ensures that only one node records a cart.
-pub async fn run(service: Arc<Service>, stop: CancellationToken) {
-    let pause = delay(&service).clamp(MIN_PAUSE, MAX_PAUSE);
-    let mut ticks = tokio::time::interval(pause);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            () = stop.cancelled() => return,
-            _ = ticks.tick() => {}
-        }
-        // Cancelling a sweep is safe: a transaction that the sweep has begun still commits.
-        if stop.run_until_cancelled(sweep(&service)).await.is_none() {
-            return;
+pub fn run(service: Arc<Service>, stop: CancellationToken) -> BackgroundTask {
+    async move {
+        let pause = delay(&service).clamp(MIN_PAUSE, MAX_PAUSE);
+        let mut ticks = tokio::time::interval(pause);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            // Cancelling a sweep is safe: a transaction that the sweep has begun still commits.
+            if stop.run_until_cancelled(sweep(&service)).await.is_none() {
+                return;
+            }
         }
     }
+    .boxed()
 }
 
 /// Corrects the due times of carts that the service wrote while its clock was ahead. Such a due

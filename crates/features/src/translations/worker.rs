@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::background::{ClaimingWork, finish, keep_claiming};
+use engine::background::{BackgroundTask, ClaimingWork, finish, keep_claiming};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use metrics::Counter;
 use strum::VariantNames as _;
@@ -56,16 +57,19 @@ impl Translator {
     }
 
     /// Translates due jobs until `stop` is cancelled, and then finishes the jobs in progress.
-    pub async fn run(self, stop: CancellationToken) {
-        metrics::describe_counter!(
-            "vestibule_translations_total",
-            "Jobs of machine translation, by result."
-        );
-        for outcome in JobOutcome::VARIANTS {
-            outcome_counter(outcome).increment(0);
+    pub fn run(self, stop: CancellationToken) -> BackgroundTask {
+        async move {
+            metrics::describe_counter!(
+                "vestibule_translations_total",
+                "Jobs of machine translation, by result."
+            );
+            for outcome in JobOutcome::VARIANTS {
+                outcome_counter(outcome).increment(0);
+            }
+            self.take_over().await;
+            keep_claiming(&self, &stop).await;
         }
-        self.take_over().await;
-        keep_claiming(&self, &stop).await;
+        .boxed()
     }
 
     /// If this is the only process on the database, ends the leases of all jobs. An earlier process

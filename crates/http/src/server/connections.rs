@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -34,6 +35,7 @@ use super::clients::Clients;
 use super::memory::Work;
 use super::tls::Tls;
 use crate::surface::Interface;
+use engine::background::BackgroundTask;
 use engine::pipeline::OutboundBuffer;
 
 /// The maximum number of HTTP/2 streams of one connection.
@@ -84,49 +86,52 @@ const IDLE_SEARCH_INTERVAL: Duration = Duration::from_millis(100);
 const CLOSED_DIVISOR: usize = 128;
 
 /// Accepts connections until `stop` is cancelled, then waits for all connections to end.
-pub async fn accept(
+pub fn accept(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
     interface: Interface,
     limits: Limits,
     outbound: Arc<OutboundBuffer>,
     stop: CancellationToken,
-) {
-    let closing = CancellationToken::new().drop_guard();
-    let connections = Arc::new(Connections::new(
-        limits,
-        tls,
-        interface,
-        outbound.clone(),
-        closing.token().clone(),
-    ));
-    let work = connections.work.clone();
-    let returning = async move { work.return_memory().await };
-    tokio::spawn(closing.token().clone().run_until_cancelled_owned(returning));
-    while let Some(result) = stop.run_until_cancelled(listener.accept()).await {
-        match result {
-            Ok((stream, peer)) => {
-                let permit = stop.run_until_cancelled(connections.slot_permit()).await;
-                connections.admit(stream, peer.ip(), permit);
-            }
-            Err(error) => {
-                tracing::warn!(%error, "could not accept a connection; trying again shortly");
-                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
+) -> BackgroundTask {
+    async move {
+        let closing = CancellationToken::new().drop_guard();
+        let connections = Arc::new(Connections::new(
+            limits,
+            tls,
+            interface,
+            outbound.clone(),
+            closing.token().clone(),
+        ));
+        let work = connections.work.clone();
+        let returning = async move { work.return_memory().await };
+        tokio::spawn(closing.token().clone().run_until_cancelled_owned(returning));
+        while let Some(result) = stop.run_until_cancelled(listener.accept()).await {
+            match result {
+                Ok((stream, peer)) => {
+                    let permit = stop.run_until_cancelled(connections.slot_permit()).await;
+                    connections.admit(stream, peer.ip(), permit);
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "could not accept a connection; trying again shortly");
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
+                }
             }
         }
+        for (stream, address) in queued_connections(listener) {
+            connections.admit(stream, address, None);
+        }
+        let _hurry = outbound.shorten_timeouts();
+        if !connections.serving.is_empty() {
+            // Wait for the connections to read requests that have already arrived. A connection that
+            // has read nothing would be closed without a response.
+            tokio::time::sleep(READ_DELAY).await;
+        }
+        drop(closing);
+        connections.serving.close();
+        connections.serving.wait().await;
     }
-    for (stream, address) in queued_connections(listener) {
-        connections.admit(stream, address, None);
-    }
-    let _hurry = outbound.shorten_timeouts();
-    if !connections.serving.is_empty() {
-        // Wait for the connections to read requests that have already arrived. A connection that
-        // has read nothing would be closed without a response.
-        tokio::time::sleep(READ_DELAY).await;
-    }
-    drop(closing);
-    connections.serving.close();
-    connections.serving.wait().await;
+    .boxed()
 }
 
 /// Returns the connections in the kernel's accept queue. Closing the listener would reset them.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -15,6 +16,7 @@ use tracing::field::display;
 use uuid::Uuid;
 
 use engine::app::{Gauge, Gauges};
+use engine::background::BackgroundTask;
 use engine::logging;
 use engine::pipeline::{self, Requester, Service};
 use engine::traces;
@@ -72,14 +74,17 @@ impl Metrics {
 
     /// Aggregates measurements until `stop` is cancelled. Otherwise the process would store every
     /// single measurement until the next request for `/metrics`.
-    pub async fn aggregate(self, stop: CancellationToken) {
-        let aggregate = async {
-            loop {
-                tokio::time::sleep(AGGREGATION_INTERVAL).await;
-                self.0.run_upkeep();
-            }
-        };
-        stop.run_until_cancelled(aggregate).await;
+    pub fn aggregate(self, stop: CancellationToken) -> BackgroundTask {
+        async move {
+            let aggregate = async {
+                loop {
+                    tokio::time::sleep(AGGREGATION_INTERVAL).await;
+                    self.0.run_upkeep();
+                }
+            };
+            stop.run_until_cancelled(aggregate).await;
+        }
+        .boxed()
     }
 
     /// Returns the metrics as Prometheus text.

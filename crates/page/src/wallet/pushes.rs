@@ -9,11 +9,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use engine::background::BackgroundTask;
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use features::guest::passes;
 use features::guest::pushes::{self, PAGE, Push, PushOutcome, RegisteredPassState};
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
@@ -71,24 +72,27 @@ impl PassPushes {
     }
 
     /// Checks passes and sends pushes about changed passes until `stop` is cancelled.
-    pub async fn run(self, stop: CancellationToken) {
-        let mut turns = tokio::time::interval(CHECK_INTERVAL);
-        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                _ = turns.tick() => {}
-            }
-            // If `stop` interrupts a run, the results of some sent pushes have not been recorded.
-            // Those pushes are sent again later.
-            if stop
-                .run_until_cancelled(Box::pin(self.step()))
-                .await
-                .is_none()
-            {
-                return;
+    pub fn run(self, stop: CancellationToken) -> BackgroundTask {
+        async move {
+            let mut turns = tokio::time::interval(CHECK_INTERVAL);
+            turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    _ = turns.tick() => {}
+                }
+                // If `stop` interrupts a run, the results of some sent pushes have not been recorded.
+                // Those pushes are sent again later.
+                if stop
+                    .run_until_cancelled(Box::pin(self.step()))
+                    .await
+                    .is_none()
+                {
+                    return;
+                }
             }
         }
+        .boxed()
     }
 
     /// Searches once for registered passes whose content has changed, and sends the pushes that are

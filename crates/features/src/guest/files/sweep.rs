@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::access::Access;
+use engine::background::BackgroundTask;
 use engine::context::{Context, RaisedRevision, System};
 use engine::error::{Error, Result};
 use engine::pipeline::Service;
 use engine::sweeping;
 use engine::uploads::{Uploads, created_at, folder};
 use engine::values;
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use store::Transaction;
@@ -140,32 +141,35 @@ pub(crate) fn remove_folder(system: &mut System<'_, '_>, organization: Uuid) -> 
 
 /// Sweeps the files of guests once a minute. Also deletes the stored files whose storage keys are
 /// queued, as soon as a transaction has queued keys. Ends when `stop` is cancelled.
-pub async fn run(service: Arc<Service>, stop: CancellationToken) {
-    let keys_queued = service.app_state.wake_signal(REMOVALS);
-    let mut ticks = tokio::time::interval(INTERVAL);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        let is_tick = tokio::select! {
-            () = stop.cancelled() => return,
-            _ = ticks.tick() => true,
-            () = keys_queued.notified() => false,
-        };
-        let work = async {
-            if is_tick {
-                sweep(&service).await;
-            } else {
-                log_failure(
-                    remove_queued(&service).await,
-                    "could not delete removed files from the storage; retrying at the next sweep",
-                );
+pub fn run(service: Arc<Service>, stop: CancellationToken) -> BackgroundTask {
+    async move {
+        let keys_queued = service.app_state.wake_signal(REMOVALS);
+        let mut ticks = tokio::time::interval(INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let is_tick = tokio::select! {
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => true,
+                () = keys_queued.notified() => false,
+            };
+            let work = async {
+                if is_tick {
+                    sweep(&service).await;
+                } else {
+                    log_failure(
+                        remove_queued(&service).await,
+                        "could not delete removed files from the storage; retrying at the next sweep",
+                    );
+                }
+            };
+            // Cancelling a sweep is safe: started transactions still commit, and a process that starts
+            // later does the remaining work.
+            if stop.run_until_cancelled(work).await.is_none() {
+                return;
             }
-        };
-        // Cancelling a sweep is safe: started transactions still commit, and a process that starts
-        // later does the remaining work.
-        if stop.run_until_cancelled(work).await.is_none() {
-            return;
         }
     }
+    .boxed()
 }
 
 /// Deletes guests' files whose retention is over, stored files whose keys are queued for deletion,
