@@ -21,6 +21,9 @@ pub(super) const OPTIONS: &str = "-c listen_addresses=127.0.0.1 -c unix_socket_d
 /// cluster with these options cannot have standbys.
 const SHARED: &str = "-c full_page_writes=off -c wal_level=minimal -c max_wal_senders=0";
 
+/// The number of free bytes in the in-memory file system from which clusters are in memory.
+const MIN_MEMORY: u64 = 8 << 30;
+
 /// A running PostgreSQL cluster in a temporary directory. A shell stops the cluster when the test
 /// process ends.
 struct Cluster {
@@ -146,7 +149,7 @@ fn start(options: &str) -> Option<Cluster> {
     let bin = binaries()?;
     let directory = tempfile::Builder::new()
         .prefix("vestibule-postgres")
-        .tempdir()
+        .tempdir_in(cluster_folder())
         .unwrap();
     let data = directory.path().join("data");
     if is_root() {
@@ -207,6 +210,19 @@ fn start(options: &str) -> Option<Cluster> {
         url: format!("postgres://vestibule@127.0.0.1:{port}"),
         _directory: directory,
     })
+}
+
+/// The folder for the files of clusters: in memory, if there is room for the databases of all test
+/// binaries. Each database has 600 files. A disk needs twice as long to create a copy of them.
+fn cluster_folder() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let has_room = rustix::fs::statvfs(memory)
+        .is_ok_and(|state| state.f_bavail * state.f_frsize >= MIN_MEMORY);
+    if has_room {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
 }
 
 pub fn is_root() -> bool {
