@@ -93,6 +93,7 @@ impl Dispatcher {
 
     /// Sends deliveries as they become due, until `stop` is cancelled. Then finishes the deliveries
     /// that this method has begun.
+    #[must_use]
     pub fn run(self, stop: CancellationToken) -> BackgroundTask {
         async move {
             metrics::describe_counter!(

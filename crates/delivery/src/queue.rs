@@ -151,6 +151,7 @@ pub(super) async fn note_due_first(
 
 /// Adds missing rows and corrects due times in the queue, at regular intervals until `stop` is
 /// cancelled. If the queue is not used, only waits for `stop`.
+#[must_use]
 pub fn keep_queue(dependencies: Arc<Dependencies>, stop: CancellationToken) -> BackgroundTask {
     async move {
         if !dependencies.store.is_sharded() {

@@ -85,6 +85,7 @@ impl<W: DueWork> DueWorker<W> {
     }
 
     /// Searches for organizations with due work and does this work, until `stop` is cancelled.
+    #[must_use]
     pub fn run(self, stop: CancellationToken) -> BackgroundTask {
         async move {
             while !stop.is_cancelled() {

@@ -112,6 +112,7 @@ impl SharedLog {
 
     /// Keeps a connection to Redis open, and reconnects after a loss, until `stop` is cancelled.
     /// Logs each loss and each recovery once.
+    #[must_use]
     pub fn keep(self: Arc<Self>, stop: CancellationToken) -> BackgroundTask {
         async move {
             stop.run_until_cancelled(self.reconnect_forever()).await;

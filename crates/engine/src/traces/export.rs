@@ -142,6 +142,7 @@ impl SpanProcessor for SpanQueue {
 
 /// Sends spans until `stop` is cancelled, then the rest of the queue within `SPAN_FLUSH_TIMEOUT`.
 /// Does nothing if traces are not exported.
+#[must_use]
 pub fn keep(stop: CancellationToken) -> BackgroundTask {
     async move {
         let Some((url, queue)) = QUEUE.get() else {

@@ -57,6 +57,7 @@ impl Translator {
     }
 
     /// Translates due jobs until `stop` is cancelled, and then finishes the jobs in progress.
+    #[must_use]
     pub fn run(self, stop: CancellationToken) -> BackgroundTask {
         async move {
             metrics::describe_counter!(

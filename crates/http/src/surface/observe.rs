@@ -74,6 +74,7 @@ impl Metrics {
 
     /// Aggregates measurements until `stop` is cancelled. Otherwise the process would store every
     /// single measurement until the next request for `/metrics`.
+    #[must_use]
     pub fn aggregate(self, stop: CancellationToken) -> BackgroundTask {
         async move {
             let aggregate = async {

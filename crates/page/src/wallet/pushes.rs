@@ -72,6 +72,7 @@ impl PassPushes {
     }
 
     /// Checks passes and sends pushes about changed passes until `stop` is cancelled.
+    #[must_use]
     pub fn run(self, stop: CancellationToken) -> BackgroundTask {
         async move {
             let mut turns = tokio::time::interval(CHECK_INTERVAL);
