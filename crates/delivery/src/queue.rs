@@ -172,8 +172,8 @@ pub fn keep_queue(dependencies: Arc<Dependencies>, stop: CancellationToken) -> B
                     tidy(&dependencies).await
                 }
             };
-            // If `stop` is cancelled, a transaction that has begun is still completed. The remaining
-            // rows are corrected after the next start.
+            // If `stop` is cancelled, a transaction that has begun is still completed. The
+            // remaining rows are corrected after the next start.
             let Some(result) = stop.run_until_cancelled(correction).await else {
                 return;
             };

@@ -21,8 +21,8 @@ const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
 /// The work of a background task.
 ///
-/// The crate that defines the work boxes it. A crate that awaits an `async fn` compiles it again, so
-/// without the box the program would compile all background work a second time, at its own
+/// The crate that defines the work boxes it. A crate that awaits an `async fn` compiles it again,
+/// so without the box the program would compile all background work a second time, at its own
 /// optimization level.
 pub type BackgroundTask = BoxFuture<'static, ()>;
 

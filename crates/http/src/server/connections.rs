@@ -123,8 +123,8 @@ pub fn accept(
         }
         let _hurry = outbound.shorten_timeouts();
         if !connections.serving.is_empty() {
-            // Wait for the connections to read requests that have already arrived. A connection that
-            // has read nothing would be closed without a response.
+            // Wait for the connections to read requests that have already arrived. A connection
+            // that has read nothing would be closed without a response.
             tokio::time::sleep(READ_DELAY).await;
         }
         drop(closing);

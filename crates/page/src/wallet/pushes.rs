@@ -82,8 +82,8 @@ impl PassPushes {
                     () = stop.cancelled() => return,
                     _ = turns.tick() => {}
                 }
-                // If `stop` interrupts a run, the results of some sent pushes have not been recorded.
-                // Those pushes are sent again later.
+                // If `stop` interrupts a run, the results of some sent pushes have not been
+                // recorded. Those pushes are sent again later.
                 if stop
                     .run_until_cancelled(Box::pin(self.step()))
                     .await

@@ -158,12 +158,13 @@ pub fn run(service: Arc<Service>, stop: CancellationToken) -> BackgroundTask {
                 } else {
                     log_failure(
                         remove_queued(&service).await,
-                        "could not delete removed files from the storage; retrying at the next sweep",
+                        "could not delete removed files from the storage; retrying at the next \
+                            sweep",
                     );
                 }
             };
-            // Cancelling a sweep is safe: started transactions still commit, and a process that starts
-            // later does the remaining work.
+            // Cancelling a sweep is safe: started transactions still commit, and a process that
+            // starts later does the remaining work.
             if stop.run_until_cancelled(work).await.is_none() {
                 return;
             }
