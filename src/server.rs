@@ -16,7 +16,7 @@ use ::access::oauth::{ClientDocumentFetcher, Registrations};
 use ::access::people::{IdentityProvider, SignInSettings};
 use features::calendars::CalendarFetcher;
 use features::devices::DeviceConnector;
-use features::events::{self, Payloads, ReconnectDelay, Timekeeper};
+use features::events::{self, Payloads, ReconnectDelay};
 use features::guest::{self, ChargeNoticeWorker, UploadLimits, UploadRetention};
 use features::manuals::StockPhotos;
 use features::platform::{BackupStatusFile, ConsoleKeys};
@@ -278,8 +278,6 @@ impl Server {
             .translator_url
             .map(|url| Translator::new(service.clone(), &url, translator_key))
             .transpose()?;
-        let timekeeper = Timekeeper::new(service.clone());
-        let teller = ChargeNoticeWorker::new(service.clone());
         let (swept, kept) = (dependencies.clone(), metrics.clone());
         if let Some(fetcher) = service.app_state.extension::<CalendarFetcher>() {
             fetcher.set_service(&service);
@@ -297,12 +295,13 @@ impl Server {
             spawn_background_task(&service, "uploads", stop.token(), guest::keep_files),
             spawn_background_task(&service, "carts", stop.token(), guest::tell_of_carts),
             spawn_background_task(&service, "calendars", stop.token(), CalendarFetcher::run),
-            spawn_background_task(&service, "timers", stop.token(), move |_, stop| {
-                timekeeper.clone().run(stop)
-            }),
-            spawn_background_task(&service, "charges", stop.token(), move |_, stop| {
-                teller.clone().run(stop)
-            }),
+            spawn_background_task(&service, "timers", stop.token(), events::fire_timers),
+            spawn_background_task(
+                &service,
+                "charges",
+                stop.token(),
+                guest::send_charge_notices,
+            ),
         ];
         let pushes = apns.map(|apns| PassPushes::new(service.clone(), apns));
         if let Some(pushes) = pushes.clone() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 use test_support::files::uploads;
+use test_support::waiting::wait_until;
 use test_support::{App, Org};
 
 use super::console::sign_in;
@@ -352,25 +353,13 @@ async fn a_webhook(desk: &Desk<'_>, things: &Things<'_>) {
     // the delivery again.
     let path = desk.window.path().await;
     let path = path.split('?').next().unwrap().to_owned();
-    let mut attempts = 0;
-    while !things
-        .browser
-        .get(&path)
-        .await
-        .body
-        .as_str()
-        .unwrap()
-        .contains("/deliveries/")
-    {
-        assert!(
-            attempts < 400,
-            "the delivery does not fail for the last time"
-        );
-        attempts += 1;
+    wait_until("the delivery fails for the last time", async || {
         desk.app.clock.advance(Duration::from_secs(1));
         desk.app.server.dependencies.due.notify_one();
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        let page = things.browser.get(&path).await.body;
+        page.as_str().unwrap().contains("/deliveries/")
+    })
+    .await;
     desk.window.reload().await;
     desk.enter("main form[action*='/deliveries/'] button", "")
         .await;

@@ -213,7 +213,8 @@ fn start(options: &str) -> Option<Cluster> {
 }
 
 /// The folder for the files of clusters: in memory, if there is room for the databases of all test
-/// binaries. Each database has 600 files. A disk needs twice as long to create a copy of them.
+/// binaries. Each test's database is a copy of 600 files, and the file system of a disk takes long
+/// to create and remove them: the tests on PostgreSQL then take about half as long again.
 fn cluster_folder() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let has_room = rustix::fs::statvfs(memory)

@@ -54,7 +54,7 @@ pub use subscriptions::{
     CREATE_WEBHOOK_SUBSCRIPTION, CreatedWebhookSubscription, LIST_WEBHOOK_SUBSCRIPTIONS,
     ROTATE_WEBHOOK_SECRET, WebhookSubscription,
 };
-pub use timekeeper::{ReconnectDelay, Timekeeper};
+pub use timekeeper::{ReconnectDelay, Timekeeper, run as fire_timers};
 pub(crate) use timer::apply_timer_effects as set_timers;
 pub use timer::restart_future_timers as bring_timers_forward;
 

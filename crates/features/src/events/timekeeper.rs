@@ -2,14 +2,17 @@
 //! `timer.rs`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::app_state::WakeSignal;
+use engine::background::BackgroundTask;
 use engine::due::{DueWork, DueWorker};
 use engine::error::Result;
 use engine::pipeline::Service;
 use jiff::Timestamp;
 use store::Transaction;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::timer;
@@ -24,6 +27,12 @@ pub struct ReconnectDelay(pub Duration);
 /// The worker that fires `device.reconnected` for devices that have stayed online. Every node runs
 /// this worker, and the first node that finds a due timer fires the event.
 pub type Timekeeper = DueWorker<DeviceTimers>;
+
+/// Fires the events of due timers until `stop` is cancelled.
+#[must_use]
+pub fn run(service: Arc<Service>, stop: CancellationToken) -> BackgroundTask {
+    Timekeeper::new(service).run(stop)
+}
 
 /// The background work that processes the due timers of devices that are back online.
 pub struct DeviceTimers;

@@ -61,7 +61,9 @@ pub use acceptance::{AcceptanceView, TEXT_CHANGED, text_hash};
 pub use bounds::{UploadLimits, is_reached};
 pub use changes::sweep;
 pub use charges::LIST_RESERVATION_CHARGES;
-pub use charges::{Charge, ChargeKind, ChargeNoticeWorker, ChargeStatus, DepositView};
+pub use charges::{
+    Charge, ChargeKind, ChargeNoticeWorker, ChargeStatus, DepositView, send_charge_notices,
+};
 pub(crate) use domains::hosts;
 pub(crate) use domains::stay_url;
 pub use domains::{gate, page_address};

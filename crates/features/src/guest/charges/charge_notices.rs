@@ -6,10 +6,12 @@
 //! sends a notice, and only once.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::access::Access;
 use engine::app_state::WakeSignal;
+use engine::background::BackgroundTask;
 use engine::context::Context;
 use engine::due::{DueWork, DueWorker};
 use engine::error::Result;
@@ -18,6 +20,7 @@ use engine::pipeline::Service;
 use engine::values;
 use jiff::Timestamp;
 use store::Transaction;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::records::{self, from_row};
@@ -46,6 +49,12 @@ store::statements! {
 
 /// The background worker that tells the platform about due charges and about deposits to release.
 pub type ChargeNoticeWorker = DueWorker<ChargeNotices>;
+
+/// Sends the notices that are due until `stop` is cancelled.
+#[must_use]
+pub fn run(service: Arc<Service>, stop: CancellationToken) -> BackgroundTask {
+    ChargeNoticeWorker::new(service).run(stop)
+}
 
 /// Finds the charges whose notice is due, and records the notices. [`ChargeNoticeWorker`] runs this
 /// work.

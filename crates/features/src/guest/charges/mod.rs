@@ -15,7 +15,7 @@ mod submission_charges;
 mod view;
 
 pub use charge::{Charge, ChargeKind, ChargeStatus};
-pub use charge_notices::ChargeNoticeWorker;
+pub use charge_notices::{ChargeNoticeWorker, run as send_charge_notices};
 pub(super) use follow::follow_stays;
 pub use operations::LIST_RESERVATION_CHARGES;
 pub(super) use operations::operations;
