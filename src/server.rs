@@ -25,7 +25,7 @@ use features::translations::Translator;
 use page::{Apns, PageCache, PassPushes, PassSigner};
 use vestibule_console::{AnonymousLimits, PageLimits};
 
-use delivery::{self, Dependencies, Dispatcher, Names, Targets};
+use delivery::{self, ClientTls, Dependencies, Dispatcher, Names, Targets};
 use engine::access;
 use engine::app_state::{AppState, Extensions};
 use engine::background::{Background, BackgroundTask};
@@ -199,6 +199,7 @@ impl Server {
             .with(ConsoleKeys(flags.console_keys))
             .with(PageLimits::new(pages_per_minute, pages_per_second));
         let authority = authority.transpose()?;
+        let client_tls = ClientTls::new(authority.as_deref())?;
         let apns = match (flags.apns_url, &passes) {
             (Some(url), Some(signer)) => Some(Apns::new(url, signer, authority.as_deref())?),
             (Some(_), None) => return Err("--apns-url needs --pass-certificate".into()),
@@ -207,13 +208,10 @@ impl Server {
         let parts = parts
             .with(CalendarFetcher::new(
                 targets.clone(),
-                authority.as_deref(),
+                &client_tls,
                 flags.calendar_interval,
             )?)
-            .with(ClientDocumentFetcher::new(
-                targets.clone(),
-                authority.as_deref(),
-            )?)
+            .with(ClientDocumentFetcher::new(targets.clone(), &client_tls)?)
             .with(Registrations::default())
             .with(AnonymousLimits::default());
         let parts = uploads.into_iter().fold(parts, |parts, files| {
@@ -272,8 +270,8 @@ impl Server {
         let dispatcher = Dispatcher::new(
             dependencies.clone(),
             Arc::new(Payloads(service.clone())),
-            authority.as_deref(),
-        )?;
+            &client_tls,
+        );
         let translator = flags
             .translator_url
             .map(|url| Translator::new(service.clone(), &url, translator_key))

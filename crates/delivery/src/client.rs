@@ -4,7 +4,6 @@
 
 use std::error::Error;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use std::vec;
@@ -18,11 +17,6 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::ClientConfig;
-use rustls::crypto::CryptoProvider;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls_platform_verifier::Verifier;
 use tower::{Layer as _, Service};
 
 use super::failure::{cause, is_cut_off, is_refused};
@@ -31,6 +25,7 @@ use super::marks::{ConnectionMarks, MarkingConnector};
 use super::names::organization;
 use super::peer::{GuardedConnector, PeerGuard};
 use super::target::Targets;
+use super::tls::ClientTls;
 
 /// An idle connection is closed after this time.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
@@ -58,15 +53,13 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Creates a client. `ca` is a PEM bundle of certificate authorities that the client trusts in
-    /// addition to those of the system.
-    pub(super) fn new(targets: &Targets, ca: Option<&[u8]>) -> Result<Self, String> {
-        let connector = connector(targets, ca)?;
+    pub(super) fn new(targets: &Targets, tls: &ClientTls) -> Self {
+        let connector = connector(targets, tls);
         // A pool without idle connections opens a new connection for each request.
-        Ok(Self {
+        Self {
             pool: pool(connector.clone(), HIGHEST_TARGET_LIMIT),
             fresh: pool(connector, 0),
-        })
+        }
     }
 
     /// Sends a request. If the receiver has not processed it, sends it a second time over a new
@@ -127,52 +120,17 @@ fn pool(connector: Connector, max_idle: usize) -> Pool {
         .build(connector)
 }
 
-fn connector(targets: &Targets, ca: Option<&[u8]>) -> Result<Connector, String> {
+fn connector(targets: &Targets, tls: &ClientTls) -> Connector {
     let mut http = HttpConnector::new_with_resolver(Resolver(targets.clone()));
     http.enforce_http(false);
     http.set_nodelay(true);
     http.set_keepalive(Some(KEEP_ALIVE_INTERVAL));
     let https = HttpsConnectorBuilder::new()
-        .with_tls_config(tls(ca)?)
+        .with_tls_config(tls.without_http_version())
         .https_only()
         .enable_all_versions()
         .wrap_connector(http);
-    Ok(MarkingConnector::new(
-        PeerGuard::new(targets.clone()).layer(https),
-    ))
-}
-
-/// Returns the TLS settings. They trust the authorities of the system and those in `ca`.
-fn tls(ca: Option<&[u8]>) -> Result<ClientConfig, String> {
-    let failed =
-        |error: rustls::Error| format!("cannot create the client that sends webhooks: {error}");
-    let provider = CryptoProvider::get_default()
-        .ok_or("cannot create the client that sends webhooks: no TLS provider is installed")?;
-    let verifier = Verifier::new_with_extra_roots(
-        ca.map(authorities).transpose()?.unwrap_or_default(),
-        provider.clone(),
-    )
-    .map_err(failed)?;
-    Ok(ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth())
-}
-
-fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
-        .collect::<Result<_, _>>()
-        .map_err(|error| {
-            format!("cannot read the file of certificate authorities for webhooks: {error}")
-        })?;
-    if certificates.is_empty() {
-        return Err(
-            "the file of certificate authorities for webhooks contains no certificate".into(),
-        );
-    }
-    Ok(certificates)
+    MarkingConnector::new(PeerGuard::new(targets.clone()).layer(https))
 }
 
 /// Resolves host names through the target guard.

@@ -31,6 +31,7 @@ use super::owner::SubscriptionOwner;
 use super::prepare::{self, SendDecision};
 use super::recorder::Recorder;
 use super::sender::{Message, Sender};
+use super::tls::ClientTls;
 
 /// How much longer a lease lasts than the time limit for a receiver's response. The outcome is
 /// recorded in this additional time.
@@ -71,24 +72,23 @@ struct Job {
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher for the subscriptions of `owner`. `ca` is a PEM bundle of certificate
-    /// authorities that are trusted in addition to those of the system. TLS needs a default crypto
-    /// provider installed in the process.
+    /// Creates a dispatcher for the subscriptions of `owner`.
+    #[must_use]
     pub fn new(
         dependencies: Arc<Dependencies>,
         owner: Arc<dyn SubscriptionOwner>,
-        ca: Option<&[u8]>,
-    ) -> Result<Self, String> {
-        let sender = Sender::new(&dependencies.targets, dependencies.settings.timeout, ca)?;
+        tls: &ClientTls,
+    ) -> Self {
+        let sender = Sender::new(&dependencies.targets, dependencies.settings.timeout, tls);
         let recorder = Recorder::new(dependencies.clone());
-        Ok(Self(Arc::new(DispatcherInner {
+        Self(Arc::new(DispatcherInner {
             dependencies,
             owner,
             sender,
             recorder,
             limiter: Limiter::default(),
             last: Mutex::default(),
-        })))
+        }))
     }
 
     /// Sends deliveries as they become due, until `stop` is cancelled. Then finishes the deliveries

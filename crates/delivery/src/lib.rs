@@ -32,6 +32,7 @@ mod sender;
 mod signature;
 mod sweep;
 mod target;
+mod tls;
 
 pub use delivery::{Attempt, Delivery, PING, ReportedEvent, Status, Subject};
 pub use dependencies::{Dependencies, Settings};
@@ -45,6 +46,7 @@ pub use sender::{guarded_client, is_private};
 pub use signature::Secrets;
 pub use sweep::{bring_forward, sweep_deleted, sweep_old};
 pub use target::Targets;
+pub use tls::ClientTls;
 
 /// Returns the SQL statements of this crate.
 #[must_use]

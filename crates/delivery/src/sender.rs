@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::error::{Result, innermost};
+use engine::error::Result;
 use engine::traces::TRACEPARENT;
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, HeaderName, Request};
 use http_body_util::Full;
 use jiff::Timestamp;
+use reqwest::ClientBuilder;
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, ClientBuilder};
 use url::Url;
 use uuid::Uuid;
 
@@ -22,6 +22,7 @@ use super::failure::{cause, describe};
 use super::peer::PeerGuard;
 use super::signature::Secrets;
 use super::target::{Refusal, Targets};
+use super::tls::ClientTls;
 
 /// The `User-Agent` of deliveries.
 const SENDER_NAME: &str = "Vestibule-Webhooks/1";
@@ -59,17 +60,11 @@ pub(super) struct Message {
 }
 
 impl Sender {
-    /// Creates a sender. `ca` is a PEM bundle of certificate authorities that the sender trusts in
-    /// addition to those of the system.
-    pub(super) fn new(
-        targets: &Targets,
-        timeout: Duration,
-        ca: Option<&[u8]>,
-    ) -> Result<Self, String> {
-        Ok(Self {
-            client: Client::new(targets, ca)?,
+    pub(super) fn new(targets: &Targets, timeout: Duration, tls: &ClientTls) -> Self {
+        Self {
+            client: Client::new(targets, tls),
             timeout,
-        })
+        }
     }
 
     /// Makes one attempt to send a message. Only the status and `Retry-After` of the response are
@@ -126,19 +121,14 @@ fn requested_delay(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 }
 
 /// Returns the builder of a client that uses only https and connects only to the hosts that
-/// `targets` permits. The client follows no redirects and never sends a request again. `ca` is a
-/// PEM bundle of certificate authorities that the client trusts in addition to those of the system.
+/// `targets` permits. The client follows no redirects and never sends a request again.
 pub fn guarded_client(
     targets: Targets,
     user_agent: &str,
     timeout: Duration,
-    ca: Option<&[u8]>,
-) -> Result<ClientBuilder, String> {
-    let authorities = match ca {
-        Some(pem) => authorities(pem)?,
-        None => Vec::new(),
-    };
-    Ok(reqwest::Client::builder()
+    tls: &ClientTls,
+) -> ClientBuilder {
+    reqwest::Client::builder()
         .user_agent(user_agent)
         .timeout(timeout)
         .https_only(true)
@@ -149,20 +139,7 @@ pub fn guarded_client(
         .dns_resolver(targets.clone())
         .connector_layer(PeerGuard::new(targets))
         .retry(reqwest::retry::never())
-        .tls_certs_merge(authorities))
-}
-
-fn authorities(pem: &[u8]) -> Result<Vec<Certificate>, String> {
-    match Certificate::from_pem_bundle(pem) {
-        Ok(certificates) if certificates.is_empty() => {
-            Err("the file of certificate authorities for webhooks contains no certificate".into())
-        }
-        Ok(certificates) => Ok(certificates),
-        Err(error) => Err(format!(
-            "cannot read the file of certificate authorities for webhooks: {}",
-            innermost(&error)
-        )),
-    }
+        .tls_backend_preconfigured(tls.with_http_versions())
 }
 
 /// Returns whether a request failed because the IP address of its target is not permitted.

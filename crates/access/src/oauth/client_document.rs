@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use delivery::{Targets, guarded_client};
+use delivery::{ClientTls, Targets, guarded_client};
 use engine::access::Organization;
 use engine::error::{Result, innermost};
 use engine::moment::Moment;
@@ -116,10 +116,9 @@ type DocumentFailure = String;
 
 impl ClientDocumentFetcher {
     /// Creates the fetcher. Like the sender of webhooks, it does not connect to private IP
-    /// addresses. `ca` is a PEM bundle of certificate authorities that are trusted in addition to
-    /// those of the system.
-    pub fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
-        let http = guarded_client(targets.clone(), USER_AGENT, DEADLINE, ca)?.build();
+    /// addresses.
+    pub fn new(targets: Targets, tls: &ClientTls) -> Result<Self, String> {
+        let http = guarded_client(targets.clone(), USER_AGENT, DEADLINE, tls).build();
         let http = http.map_err(|error| {
             format!(
                 "cannot create the client that fetches OAuth client documents: {}",

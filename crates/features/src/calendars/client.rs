@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use delivery::{Targets, is_private};
+use delivery::{ClientTls, Targets, is_private};
 use engine::error::innermost;
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_LENGTH, ETAG, IF_NONE_MATCH};
@@ -119,9 +119,8 @@ pub(super) struct CalendarClient {
 }
 
 impl CalendarClient {
-    /// Creates a client. `ca` is a PEM bundle of additional certificate authorities.
-    pub(super) fn new(targets: Targets, ca: Option<&[u8]>) -> Result<Self, String> {
-        let client = delivery::guarded_client(targets.clone(), USER_AGENT, DEADLINE, ca)?
+    pub(super) fn new(targets: Targets, tls: &ClientTls) -> Result<Self, String> {
+        let client = delivery::guarded_client(targets.clone(), USER_AGENT, DEADLINE, tls)
             .build()
             .map_err(|error| {
                 format!(

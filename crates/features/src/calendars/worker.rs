@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use delivery::{Targets, on_behalf_of};
+use delivery::{ClientTls, Targets, on_behalf_of};
 use engine::access::Access;
 use engine::app_state::WakeSignal;
 use engine::background::{BackgroundTask, ClaimingWork, keep_claiming};
@@ -109,10 +109,9 @@ struct FeedClaim {
 }
 
 impl CalendarFetcher {
-    /// Creates a fetcher. `ca` is a PEM bundle of additional certificate authorities.
-    pub fn new(targets: Targets, ca: Option<&[u8]>, interval: Duration) -> Result<Self, String> {
+    pub fn new(targets: Targets, tls: &ClientTls, interval: Duration) -> Result<Self, String> {
         Ok(Self {
-            client: CalendarClient::new(targets, ca)?,
+            client: CalendarClient::new(targets, tls)?,
             interval,
             service: OnceLock::new(),
         })
