@@ -941,7 +941,7 @@ async fn photo_urls(api: &Api, review: Uuid) -> Vec<String> {
 
 /// Requests an address without following the redirect.
 async fn open(url: &str) -> ApiResponse {
-    let client = reqwest::Client::builder()
+    let client = test_support::plain_client()
         .redirect(Policy::none())
         .build()
         .unwrap();

@@ -50,7 +50,7 @@ async fn form(
         .finish();
     // The client does not follow the redirect, because the second request would count towards the
     // rate limit.
-    let browser = reqwest::Client::builder()
+    let browser = test_support::plain_client()
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .unwrap();

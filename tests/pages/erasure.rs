@@ -510,7 +510,7 @@ async fn photo_addresses_of_an_erased_organization_are_404(app: App) {
         .get(&format!("/reviews/{review}"))
         .await
         .data();
-    let client = reqwest::Client::builder()
+    let client = test_support::plain_client()
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .unwrap();

@@ -158,7 +158,7 @@ async fn the_page_shows_which_guests_need_a_field(app: App) {
         let body = form_urlencoded::Serializer::new(String::new())
             .extend_pairs(typed)
             .finish();
-        let http = reqwest::Client::builder()
+        let http = test_support::plain_client()
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();

@@ -71,7 +71,7 @@ impl<'h> StepPhone<'h> {
             .finish();
         let app = self.house.org.app;
         let address = format!("{}/stay/{}/steps/{}", app.base, self.house.token, self.step);
-        let http = reqwest::Client::builder()
+        let http = test_support::plain_client()
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();

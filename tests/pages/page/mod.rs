@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use test_support::house::{House, id, with};
-use test_support::{ApiResponse, App};
+use test_support::{ApiResponse, App, plain_client};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -40,7 +40,7 @@ impl<'a> StayBrowser<'a> {
     }
 
     fn with_token(app: &'a App, token: &str) -> Self {
-        let http = Client::builder().redirect(Policy::none()).build().unwrap();
+        let http = plain_client().redirect(Policy::none()).build().unwrap();
         Self {
             app,
             http,

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 use uuid::Uuid;
 
-use test_support::{ApiResponse, App, Org, new_id};
+use test_support::{ApiResponse, App, Org, new_id, plain_client};
 
 /// A browser without scripts. It stores cookies and does not follow redirects.
 pub struct Browser {
@@ -35,7 +35,7 @@ impl Browser {
     }
 
     pub fn at(base: &str) -> Self {
-        let http = Client::builder().redirect(Policy::none()).build().unwrap();
+        let http = plain_client().redirect(Policy::none()).build().unwrap();
         Self {
             http,
             base: base.to_owned(),
