@@ -1,4 +1,4 @@
-//! Tests of the audit log: what an entry records, who reads the log, and how long entries are kept.
+//! Tests of the audit log: the content of entries, the right to read them, and their removal.
 //! The tests in `every_write` call each write operation once.
 
 mod every_write;

@@ -9,9 +9,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls_platform_verifier::Verifier;
 
-/// The settings of a client for TLS. The clients share one value, because the authorities of the
-/// system are read from many files. A clone shares the authorities.
-#[derive(Clone)]
+/// The settings of a client for TLS. All clients share one value, so that the authorities of the
+/// system are read only once.
 pub struct ClientTls(ClientConfig);
 
 impl ClientTls {

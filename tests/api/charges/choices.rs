@@ -1,4 +1,4 @@
-//! Which charges the choices of a guest create: deposits, fees without a price, accounts, and
+//! The charges that the choices of a guest create: deposits, fees without a price, accounts, and
 //! currencies.
 
 use reqwest::Method;

@@ -74,10 +74,9 @@ fn remove_database(url: &str) {
     }
 }
 
-/// Creates a database with all tables, as a copy of a migrated database: this takes a third of the
-/// time of the migrations. PostgreSQL copies the files, without its write-ahead log: this takes less
-/// than half of the time. On Citus, returns an empty database. Returns `None` if PostgreSQL is not
-/// installed.
+/// Creates a database with all tables, as a copy of a migrated database. PostgreSQL copies the
+/// files, because a copy through the write-ahead log would take more than twice as long. On Citus,
+/// returns an empty database. Returns `None` if PostgreSQL is not installed.
 pub fn migrated_database() -> Option<TestDatabase> {
     static TEMPLATE: OnceLock<Option<String>> = OnceLock::new();
     if std::env::var_os("VESTIBULE_ON_CITUS").is_some() {
