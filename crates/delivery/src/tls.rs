@@ -9,17 +9,18 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls_platform_verifier::Verifier;
 
-/// The settings of a client for TLS. All clients share one value, so that the authorities of the
-/// system are read only once.
+/// The settings of a client for TLS. All these clients share one value, so that the authorities of
+/// the system are read only once.
 pub struct ClientTls(ClientConfig);
 
 impl ClientTls {
     /// Reads the authorities that are trusted: those of the system and those in `ca`, a PEM bundle.
     /// Fails if no default crypto provider is installed in the process.
     pub fn new(ca: Option<&[u8]>) -> Result<Self, String> {
-        let failed = |error: rustls::Error| format!("cannot create the settings for TLS: {error}");
-        let provider =
-            CryptoProvider::get_default().ok_or("no provider of cryptography is installed")?;
+        let failed =
+            |error: rustls::Error| format!("cannot create the TLS settings of clients: {error}");
+        let provider = CryptoProvider::get_default()
+            .ok_or("cannot create the TLS settings of clients: no TLS provider is installed")?;
         let verifier = Verifier::new_with_extra_roots(
             ca.map(authorities).transpose()?.unwrap_or_default(),
             provider.clone(),
@@ -59,4 +60,28 @@ fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
         );
     }
     Ok(certificates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_authorities_must_contain_valid_certificates() {
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
+        for (pem, reason) in [
+            ("", "contains no certificate"),
+            ("not PEM", "contains no certificate"),
+            (
+                "-----BEGIN CERTIFICATE-----\nAA==\n",
+                "cannot read the file",
+            ),
+        ] {
+            let error = ClientTls::new(Some(pem.as_bytes())).err().unwrap();
+            assert!(error.contains(reason), "{pem:?}: {error}");
+        }
+        assert!(ClientTls::new(None).is_ok());
+    }
 }
